@@ -38,12 +38,7 @@ from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.benchmarks.ewok.materials.slots import KEY, fill
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
-from worldprobe_authoring.packing import (
-    check_members,
-    read_notices,
-    read_release,
-    write_release,
-)
+from worldprobe_authoring.packing import check_members, read_notices, read_release, write_release
 from worldprobe_authoring.search import read_wordings
 from worldprobe_lab import babylm
 

@@ -166,7 +166,7 @@ def test_an_edit_of_code_makes_the_cheap_stages_that_use_it_again(
 DATA = {
     "worldprobe/benchmarks/ewok/analysis/regression.R": ("fit mixed-model",),
     "worldprobe/report/assets/methods.html.jinja": ("report build", "worldprobe.asked"),
-    "worldprobe/report/assets/conditions.txt.jinja": ("compare-conditions",),
+    "worldprobe_lab/conditions.txt.jinja": ("compare-conditions",),
     "worldprobe/report/assets/difference.txt.jinja": ("compare-conditions",),
     "worldprobe/report/assets/figures.mplstyle": (
         "figure",

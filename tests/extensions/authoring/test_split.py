@@ -7,13 +7,13 @@ from worldprobe.benchmarks.ewok.materials.compile import spelt
 from worldprobe.benchmarks.ewok.materials.items import compile_all
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
-from worldprobe.benchmarks.ewok.materials.split import (
+from worldprobe.paths import BUILTIN, EDITIONS
+from worldprobe_authoring.parts import (
     PAIR,
     PARTS,
     SPLIT,
     parts_of,
 )
-from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe_authoring.split import read_scales, split_by_situation, split_text
 
 

@@ -4,17 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.contracts import (
-    ControlAccuracies,
-    ControlDocuments,
-    ControlTemplates,
-)
+from worldprobe.benchmarks.ewok.contracts import ControlDocuments
 from worldprobe.benchmarks.ewok.materials.items import Filling, compile_all, fill_items
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.contracts import validate
 from worldprobe.models.controls import MATERIALS
 from worldprobe.settings.study import CorpusSettings
+from worldprobe_training.contracts import ControlAccuracies, ControlTemplates
 from worldprobe_training.corpus import (
     VERSIONS,
     Corpus,

@@ -9,13 +9,14 @@ import pytest
 
 from worldprobe import benchmarks
 from worldprobe.benchmarks.worldsense import tables
-from worldprobe.benchmarks.worldsense.contracts import Summaries, Trainings
+from worldprobe.benchmarks.worldsense.contracts import Summaries
 from worldprobe.benchmarks.worldsense.outputs import asked_models
 from worldprobe.benchmarks.worldsense.skins.vocabulary import LINEAR_PROBLEMS
 from worldprobe.contracts import validate
 from worldprobe.report.model_names import Model, Roster
 from worldprobe.settings import read_study
 from worldprobe_training import displays, external, trainings
+from worldprobe_training.contracts import Trainings
 from worldprobe_training.training_files import first_tuples
 
 FINETUNING = {

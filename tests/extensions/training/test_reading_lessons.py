@@ -12,11 +12,11 @@ import pytest
 from worldprobe.benchmarks.worldsense.problems.worlds import before
 from worldprobe.benchmarks.worldsense.skins.rendering import (
     StatementReader,
-    read_by_any,
     render_clause,
 )
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
+from worldprobe_authoring.audit import read_by_any
 from worldprobe_training.reading_lessons import (
     LessonCheck,
     ReadingLesson,

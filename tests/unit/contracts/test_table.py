@@ -139,8 +139,13 @@ def test_a_number_that_is_none_is_a_missing_value_however_it_is_kept():
 
 
 def test_every_p_has_the_smallest_difference_that_its_test_finds_next_to_it_and_every_interval_says_over_what_it_is():
-    for benchmark in ("ewok", "worldsense"):
-        importlib.import_module(f"worldprobe.benchmarks.{benchmark}.contracts")
+    for package in (
+        "worldprobe.benchmarks.ewok",
+        "worldprobe.benchmarks.worldsense",
+        "worldprobe_lab",
+        "worldprobe_training",
+    ):
+        importlib.import_module(f"{package}.contracts")
     known = descendants(Table)
     assert sum("p" in one.columns for one in known) >= 5
     assert [
@@ -159,6 +164,6 @@ def test_every_p_has_the_smallest_difference_that_its_test_finds_next_to_it_and_
 
 
 def descendants(kind: type[Table]) -> list[type[Table]]:
-    """Tables of the package that are of this kind."""
-    found = [one for one in kind.__subclasses__() if one.__module__.startswith("worldprobe.")]
+    """Our tables that are of this kind."""
+    found = [one for one in kind.__subclasses__() if one.__module__.startswith("worldprobe")]
     return [*found, *(further for one in found for further in descendants(one))]

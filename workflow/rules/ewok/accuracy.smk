@@ -69,52 +69,6 @@ rule compare:
         "worldprobe compare {input.judgement_tables:q} {params.missing} --out {output.comparison_table:q} &> {log:q}"
 
 
-rule compare_conditions:
-    """Is a model better under one condition than under another? The reference against each other condition."""
-    input:
-        judgement_tables=ewok_outputs.judgements_of_conditions(study, MODELS_WITH_ANSWERS),
-    output:
-        comparison_table="<ewok>/conditions.parquet",
-    log:
-        "<logs>/compare_conditions.log",
-    benchmark:
-        "<benchmarks>/compare_conditions.tsv"
-    conda:
-        "../../../envs/analysis.yaml"
-    params:
-        conditions=CONDITIONS,
-        missing=missing,
-        code=digest_code("compare-conditions"),
-    message:
-        "Comparing conditions"
-    shell:
-        "worldprobe compare-conditions {params.conditions} {params.missing}"
-        " --out {output.comparison_table:q} &> {log:q}"
-
-
-rule measure_families:
-    """Accuracy at each level of each family of items, and its slope over levels within bases."""
-    input:
-        item_table=ewok_outputs.family_items(study),
-        judgement_tables=ewok_outputs.family_judgements(study, MODELS_WITH_ANSWERS),
-    output:
-        level_table="<ewok>/families.parquet",
-    log:
-        "<logs>/measure_families.log",
-    benchmark:
-        "<benchmarks>/measure_families.tsv"
-    conda:
-        "../../../envs/analysis.yaml"
-    params:
-        missing=missing,
-        code=digest_code("families"),
-    message:
-        "Measuring accuracy by level of families"
-    shell:
-        "worldprobe families {input.item_table:q} {input.judgement_tables:q} {params.missing}"
-        " --out {output.level_table:q} &> {log:q}"
-
-
 rule agree:
     """Choice against the choice that Likert ratings imply: confusion matrices."""
     input:

@@ -6,7 +6,6 @@ include: "materials.smk"
 include: "answers.smk"
 include: "baselines.smk"
 include: "human.smk"
-include: "released.smk"
 include: "accuracy.smk"
 include: "regression.smk"
 include: "notebooks.smk"
@@ -24,12 +23,9 @@ localrules:
     measure_surface,
     import_human_ratings,
     judge_human,
-    import_released,
     judge,
     summarize,
     compare,
-    compare_conditions,
-    measure_families,
     agree,
     correlate,
     check_reproduction,

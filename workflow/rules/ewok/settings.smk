@@ -2,7 +2,6 @@
 
 
 from worldprobe.benchmarks.ewok import outputs as ewok_outputs
-from worldprobe.benchmarks.ewok.study import compared_conditions
 from worldprobe.benchmarks.ewok.study import prompt_file as ewok_prompt_file
 from worldprobe.benchmarks.ewok.settings import ARCHIVE
 from worldprobe.models.registry import BASELINES
@@ -143,18 +142,6 @@ def own_vectors(wildcards):
 PUBLISHED = [in_repository(f"resources/published/{name}") for name in ("ewok.csv", "sources.yaml")]
 #: The models without answers, as an option; they are named in what is made without them.
 missing = missing_option(study["models"])
-#: Every condition with its judgements, the reference first, and what tables and figures call it, as options.
-CONDITIONS = options(
-    judgements=[
-        [name, *ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, condition=name)]
-        for name in compared_conditions(study)
-    ],
-    condition_title=[
-        [name, condition["title"]]
-        for name, condition in ewok["conditions"].items()
-        if condition.get("title")
-    ],
-)
 
 
 def notebook_file(wildcards):

@@ -39,7 +39,7 @@ from worldprobe.report.findings import (
     lead_values,
     models_sheet,
 )
-from worldprobe.report.model_names import Roster
+from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.origins import (
     Methods,
     file_rows,
@@ -50,7 +50,14 @@ from worldprobe.report.origins import (
 )
 from worldprobe.report.page import Material, Part, notices, render_template
 from worldprobe.report.results import benchmark_result, sample_of
-from worldprobe.report.sheet import INTERVAL, MODEL_ONCE, Column, Sheet, decimals, whole_number
+from worldprobe.report.sheet import (
+    INTERVAL,
+    MODEL_ONCE,
+    Sheet,
+    number_column,
+    text_column,
+    whole_number,
+)
 from worldprobe.settings.blocks import Block
 
 SECTION = Section("accuracy", "Accuracy", "The share of items that a model is right about.")
@@ -137,10 +144,8 @@ def print_accuracy(summaries: pd.DataFrame, roster: Roster, provenance: Provenan
     """Mean accuracy of every model, overall and by group."""
     order = roster.in_order(summaries["model"])
     rows = _overall_first(summaries)
-    rows = rows.assign(name=[roster[model].name for model in rows["model"]])
-    rows = rows.sort_values(
-        "model", key=lambda models: models.map(order.index), kind="stable", ignore_index=True
-    )
+    rows = rows.assign(name=roster.names(rows["model"]))
+    rows = sort_by(rows, "model", order).reset_index(drop=True)
     shown = rows[
         [
             "model",
@@ -157,11 +162,11 @@ def print_accuracy(summaries: pd.DataFrame, roster: Roster, provenance: Provenan
     ]
     columns = (
         MODEL_ONCE,
-        Column("Items by", ("grouping",), is_number=False),
-        Column("Group", ("group",), is_number=False),
-        Column("Accuracy", ("mean",), decimals(3)),
+        text_column("Items by", "grouping"),
+        text_column("Group", "group"),
+        number_column("Accuracy", "mean"),
         INTERVAL,
-        Column("Items", ("n",), whole_number),
+        number_column("Items", "n", whole_number),
     )
     stated = provenance.details
     return Sheet(

@@ -33,10 +33,6 @@ GROUPS = {
         "fetch": ("study:fetch", "download a file that resources/sources.yaml lists"),
         "ask": ("score:ask", "score a model in minimal pairs, or another installed benchmark"),
         "summarize": ("analysis:summarize", "compute mean accuracy by group, with intervals"),
-        "compare-conditions": (
-            "analysis:compare_conditions",
-            "test whether a study's conditions differ, model by model",
-        ),
         "reproduction": ("analysis:reproduction", "compare our numbers with the published ones"),
         "table": ("report:table", "print a table as CSV, LaTeX, Markdown and JSON"),
         "figure": ("report:figure", "draw a figure, and save its numbers as CSV"),
@@ -52,7 +48,6 @@ GROUPS = {
         "import": ("importing:app", "read released results, lm-eval's samples or ratings"),
         "agree": ("analysis:agree", "compare a model's Choice answers with its Likert ratings"),
         "correlate": ("analysis:correlate", "correlate accuracy with baselines and word counts"),
-        "families": ("analysis:families", "compute accuracy by levels of one factor"),
         "fit": ("analysis:fit", "fit logistic regressions of accuracy"),
     },
     "WorldSense": {

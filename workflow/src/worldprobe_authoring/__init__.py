@@ -1,5 +1,5 @@
 """For authors of materials and of results: checks of style, balance, review, splits, audits of
-trials; packing, and search for what got out; finished studies as RO-Crates.
+trials; packing, and search for what got out; finished studies as RO-Crates; other harnesses.
 """
 
 from worldprobe.extensions import Extension
@@ -16,6 +16,9 @@ EXTENSION = Extension(
         ),
         "crate": ("worldprobe_authoring.release_cli:crate", "pack a finished study as an RO-Crate"),
     },
-    actions={"worldsense": "worldprobe_authoring.cli:add_commands"},
+    actions={
+        "import": "worldprobe_authoring.lm_eval_cli:add_import",
+        "worldsense": "worldprobe_authoring.cli:add_commands",
+    },
     displays={"ewok": ("worldprobe_authoring.displays",)},
 )

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
 import pandas as pd
 
 from worldprobe.benchmarks.worldsense.problems import worlds
-from worldprobe.benchmarks.worldsense.skins.rendering import StatementReader, read_by_any
+from worldprobe.benchmarks.worldsense.skins.rendering import Statement, StatementReader
 from worldprobe.benchmarks.worldsense.skins.skins import Skin
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, problem_type
 from worldprobe.benchmarks.worldsense.trials.files import places, relations_of
@@ -396,3 +397,15 @@ def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
         ).rstrip()
         for row in [header, *rows]
     ]
+
+
+def read_by_any(readers: Sequence[StatementReader], text: str) -> Statement:
+    """What a text states by the first reader that can read it.
+
+    Raises:
+        ValueError: none can; it says what the first one found.
+    """
+    for reader in readers:
+        with suppress(ValueError):
+            return reader.read(text)
+    return readers[0].read(text)

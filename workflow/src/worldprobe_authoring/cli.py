@@ -1,4 +1,6 @@
-"""``materials``: check, count, show, start, split and review materials; ``worldsense audit``."""
+"""``materials``: check, count, show, start, split and review materials; ``worldsense audit``
+and ``preview``.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,13 @@ from cyclopts import App
 
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.cli import options
-from worldprobe.cli.options import (
-    password as password_of,
-)
+from worldprobe.cli.options import password as password_of
 from worldprobe.cli.templates import read_and_check
 from worldprobe.errors import UserError
 from worldprobe.files import whole_folder, write_text
 from worldprobe.log import LOGGER
 from worldprobe.paths import materials_place
+from worldprobe_authoring.lm_eval_cli import import_samples
 
 app = App(name="materials", help="Check, count, show, start and review materials.")
 
@@ -202,8 +203,10 @@ def review(
 
 
 def add_commands(app: App) -> None:
-    """Add the command to the stage ``worldsense``."""
+    """Add the commands to the stage ``worldsense``."""
     app.command(audit)
+    app.command(show_skin, name="preview")
+    app.command(import_samples)
 
 
 def audit(
@@ -239,3 +242,23 @@ def audit(
         write_text(out, audited.wrong.to_csv(index=False, lineterminator="\n"))
     print(write_audit(audited, trials, is_from_text=from_text))
     return 1 if len(audited.wrong) else 0
+
+
+def show_skin(
+    *,
+    skin: str,
+    size: Annotated[int, options.between(3, 8)] = 4,
+    seed: options.Seed = 0,
+    skin_folder: options.SkinFolder = None,
+    wording_version: options.WordingVersion = 3,
+) -> None:
+    """Print one trial of each problem in the words of a skin.
+
+    Args:
+        skin: name of the skin as in its file, e.g. tall/short
+        size: number of entities
+    """
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
+    from worldprobe_authoring.preview import preview_skin
+
+    print(preview_skin(read_skins(skin_folder or FOLDER, wording_version), skin, size, seed))

@@ -5,17 +5,19 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.benchmark import Input, table
-from worldprobe.benchmarks.ewok.contracts import (
-    Templates,
-)
+from worldprobe.benchmarks.ewok.contracts import Templates
 from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq, words
-from worldprobe.benchmarks.ewok.selection import (
-    in_words,
+from worldprobe.benchmarks.ewok.selection import in_words
+from worldprobe.benchmarks.ewok.study import has_families
+from worldprobe.report.sheet import (
+    Sheet,
+    as_text,
+    decimals,
+    number_column,
+    p_value,
+    text_column,
+    whole_number,
 )
-from worldprobe.benchmarks.ewok.study import (
-    has_families,
-)
-from worldprobe.report.sheet import Column, Sheet, as_text, decimals, p_value, whole_number
 from worldprobe_authoring.balance import (
     FEATURES,
     LEAST_CONCEPT_PAIRS,
@@ -65,11 +67,8 @@ def materials_design(templates: pd.DataFrame) -> Sheet:
         names = [name for name in shares.columns if name.startswith(f"{feature}: ")]
         last[names[0]] = strength[feature]
         columns += [
-            Column(
-                in_words(name.partition(": ")[2]),
-                (name,),
-                decimals(2),
-                over=_FEATURE_NAMES[feature],
+            number_column(
+                in_words(name.partition(": ")[2]), name, decimals(2), over=_FEATURE_NAMES[feature]
             )
             for name in names
         ]
@@ -77,7 +76,7 @@ def materials_design(templates: pd.DataFrame) -> Sheet:
     return Sheet(
         title="Design by domain: the share of each domain's templates.",
         frame=frame,
-        columns=(Column("Domain", ("domain",), _domain, is_number=False), *columns),
+        columns=(text_column("Domain", "domain", _domain), *columns),
         notes=(
             f"Last row: {_STRENGTH} of each feature with domain (0 to 1), in its first column.",
         ),
@@ -116,10 +115,10 @@ def materials_sides(templates: pd.DataFrame) -> Sheet:
         column
         for measure in MEASURES
         for column in (
-            Column(
-                "difference", (f"{measure}_difference",), decimals(2), over=_MEASURE_NAMES[measure]
+            number_column(
+                "difference", f"{measure}_difference", decimals(2), over=_MEASURE_NAMES[measure]
             ),
-            Column("p", (f"{measure}_p",), p_value, over=_MEASURE_NAMES[measure]),
+            number_column("p", f"{measure}_p", p_value, over=_MEASURE_NAMES[measure]),
         )
     ]
     return Sheet(
@@ -129,9 +128,9 @@ def materials_sides(templates: pd.DataFrame) -> Sheet:
         ),
         frame=frame,
         columns=(
-            Column("Part", ("part",), _part, is_number=False, once=True),
-            Column("Domain", ("domain",), _domain, is_number=False),
-            Column("Pairs", ("pairs",), whole_number),
+            text_column("Part", "part", _part, once=True),
+            text_column("Domain", "domain", _domain),
+            number_column("Pairs", "pairs", whole_number),
             *columns,
         ),
         notes=(
@@ -165,14 +164,14 @@ def materials_words(templates: pd.DataFrame) -> Sheet:
         title="Distinct sentences by domain, and accuracy of bag-of-words models.",
         frame=frame.drop(columns="concepts"),
         columns=(
-            Column("Domain", ("domain",), _domain, is_number=False),
-            Column("concepts", ("concept_pairs",), whole_number, over="Distinct pairs of"),
-            Column("contexts", ("context_pairs",), whole_number, over="Distinct pairs of"),
-            Column("targets", ("target_pairs",), whole_number, over="Distinct pairs of"),
-            Column("Situations", ("situations",), whole_number),
-            Column("Templates", ("templates",), whole_number),
-            Column("shared words", ("shared_words",), decimals(3), over="Accuracy from"),
-            Column("sides' words", ("side_words",), decimals(3), over="Accuracy from"),
+            text_column("Domain", "domain", _domain),
+            number_column("concepts", "concept_pairs", whole_number, over="Distinct pairs of"),
+            number_column("contexts", "context_pairs", whole_number, over="Distinct pairs of"),
+            number_column("targets", "target_pairs", whole_number, over="Distinct pairs of"),
+            number_column("Situations", "situations", whole_number),
+            number_column("Templates", "templates", whole_number),
+            number_column("shared words", "shared_words", over="Accuracy from"),
+            number_column("sides' words", "side_words", over="Accuracy from"),
         ),
         notes=(BAG_NOTE,),
         group="part",
@@ -211,11 +210,11 @@ def materials_cues(templates: pd.DataFrame) -> Sheet:
         title="Association of words with one side: pointwise mutual information in bits.",
         frame=pd.DataFrame(rows, columns=["part", "n_words", "largest_pmi", "bound", "n_above"]),
         columns=(
-            Column("Part", ("part",), _part, is_number=False),
-            Column("Words", ("n_words",), whole_number),
-            Column("Largest", ("largest_pmi",), decimals(2)),
-            Column("Bound", ("bound",), decimals(2)),
-            Column("Words above", ("n_above",), whole_number),
+            text_column("Part", "part", _part),
+            number_column("Words", "n_words", whole_number),
+            number_column("Largest", "largest_pmi", decimals(2)),
+            number_column("Bound", "bound", decimals(2)),
+            number_column("Words above", "n_above", whole_number),
         ),
         notes=(
             (
@@ -263,13 +262,13 @@ def materials_families(templates: pd.DataFrame) -> Sheet:
         title=("Levels of families: number, length, and accuracy of bag-of-words models."),
         frame=pd.DataFrame(lines, columns=names),
         columns=(
-            Column("Family", ("family",), is_number=False, once=True),
-            Column("Level", ("level",), whole_number),
-            Column("Bases", ("n_bases",), whole_number),
-            Column("Domains", ("n_domains",), whole_number),
-            Column("Words of a context", ("n_words",), decimals(1)),
-            Column("shared words", ("shared_words",), decimals(3), over="Accuracy from"),
-            Column("sides' words", ("side_words",), decimals(3), over="Accuracy from"),
+            text_column("Family", "family", once=True),
+            number_column("Level", "level", whole_number),
+            number_column("Bases", "n_bases", whole_number),
+            number_column("Domains", "n_domains", whole_number),
+            number_column("Words of a context", "n_words", decimals(1)),
+            number_column("shared words", "shared_words", over="Accuracy from"),
+            number_column("sides' words", "side_words", over="Accuracy from"),
         ),
         notes=(BAG_NOTE,),
         group="family",

@@ -14,11 +14,7 @@ import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
-from worldprobe.benchmarks.ewok.materials.flags import (
-    COLUMNS,
-    FLAG_COLUMNS,
-    template_keys,
-)
+from worldprobe.benchmarks.ewok.materials.flags import COLUMNS, FLAG_COLUMNS, template_keys
 from worldprobe.benchmarks.ewok.materials.items import fill_independent, items_table
 from worldprobe.benchmarks.ewok.materials.materials import Materials
 from worldprobe.benchmarks.ewok.materials.opened import open_templates

@@ -12,8 +12,8 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from worldprobe.benchmarks.ewok.materials.materials import Source
-from worldprobe.benchmarks.ewok.materials.split import PAIR, PARTS
 from worldprobe.commented_csv import read_frame
+from worldprobe_authoring.parts import PAIR, PARTS
 
 #: The concepts that are of one scale: columns ``scale`` and ``concept``.
 SCALES = "utils/scales.csv"

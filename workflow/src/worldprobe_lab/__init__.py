@@ -1,5 +1,5 @@
-"""Experiments beside the papers: learning curves, leaks, BabyLM, planning of studies, partial
-pooling.
+"""Experiments beside the papers: conditions, families, learning curves, leaks, BabyLM, planning of
+studies, partial pooling.
 """
 
 from pathlib import Path
@@ -8,6 +8,11 @@ from worldprobe.extensions import Extension
 
 EXTENSION = Extension(
     commands={
+        "families": ("worldprobe_lab.cli:families", "compute accuracy by levels of one factor"),
+        "compare-conditions": (
+            "worldprobe_lab.cli:compare_conditions",
+            "test whether a study's conditions differ, model by model",
+        ),
         "babylm": (
             "worldprobe_lab.babylm_cli:babylm",
             "run EWoK as the BabyLM challenge does, on all checkpoints",
@@ -29,18 +34,34 @@ EXTENSION = Extension(
             "test whether a model was trained on given items",
         ),
     },
+    actions={
+        "import": "worldprobe_lab.released_cli:add_commands",
+        "items": "worldprobe_lab.forms_cli:add_commands",
+    },
     inherits={
         name: f"worldprobe_lab.settings:{name}" for name in ("Card", "SharedSettings", "Site")
     },
     displays={
-        "ewok": ("worldprobe_lab.displays", "worldprobe_lab.ewok_series:DISPLAYS"),
+        "ewok": (
+            "worldprobe_lab.conditions",
+            "worldprobe_lab.families",
+            "worldprobe_lab.setups",
+            "worldprobe_lab.displays",
+            "worldprobe_lab.ewok_series:DISPLAYS",
+        ),
         "worldsense": (
+            "worldprobe_lab.trial_displays",
             "worldprobe_lab.motion_displays",
             "worldprobe_lab.worldsense_series:DISPLAYS",
         ),
     },
     sections={
-        "ewok": (("people", "worldprobe_lab.learning_curves:SECTION"),),
+        "ewok": (
+            ("accuracy", "worldprobe_lab.conditions:SECTION"),
+            ("concepts", "worldprobe_lab.families:SECTION"),
+            ("people", "worldprobe_lab.learning_curves:SECTION"),
+            ("comparisons", "worldprobe_lab.displays:SECTION"),
+        ),
         "worldsense": (("finetuning", "worldprobe_lab.learning_curves:SECTION"),),
     },
     rules=Path(__file__).parent / "rules" / "main.smk",

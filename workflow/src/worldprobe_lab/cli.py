@@ -1,21 +1,28 @@
-"""``plan`` and ``pool``: how large a study must be, and domains by partial pooling."""
+"""``plan``, ``pool``, ``families``, ``compare-conditions``: how large a study must be, domains by
+partial pooling, levels of families, and conditions of a study.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from worldprobe.cli.analysis import Step
+from cyclopts import Parameter
+
+from worldprobe.cli.analysis import COMPARISONS, Step, write_comparisons
 from worldprobe.cli.options import (
     Cluster,
     EvalType,
+    Groups,
     Judgements,
     Missing,
     ReplicateModels,
     between,
+    missing_models,
     named_groups,
 )
+from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 
 #: Version of each computation.
@@ -129,3 +136,107 @@ def pool(judgements: Judgements, /, *, missing: Missing = (), orders_out: Path, 
     details = {"drawn": drawn, "one_version": is_one_version}
     step.write(orders, Orders, orders_out, ["scipy"], details)
     step.write(means, PooledMeans, out, ["scipy"], details)
+
+
+#: Version of ``families``.
+FAMILIES = 1
+
+
+def families(items: Path, judgements: Judgements, /, *, missing: Missing = (), out: Path) -> None:
+    """Accuracy at each level of each family, and its slope over levels within bases.
+
+    Intervals are over bases.
+
+    Args:
+        items: items table, built with --families
+        out: family_levels table
+    """
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
+    from worldprobe.benchmarks.ewok.analysis.provenances import check_items
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.contracts import read_table
+    from worldprobe_lab.contracts import FamilyLevels
+    from worldprobe_lab.levels import measure_families
+
+    check_items(items, judgements)
+    step = Step(FAMILIES, judgements, missing, {"items": items})
+    rows = step.read(COLUMNS)
+    step.write(measure_families(rows, read_table(items, Items)), FamilyLevels, out, ["scipy"])
+
+
+def compare_conditions(
+    *,
+    judgements: Annotated[
+        Groups,
+        Parameter(
+            help="name of a condition and its tables; once per condition, the reference first"
+        ),
+    ],
+    condition_title: Sequence[tuple[str, str]] = (),
+    cluster: Cluster = "concept_pair",
+    missing: Missing = (),
+    out: Path | None = None,
+) -> None:
+    """Compare the first condition with each other one, paired by template.
+
+    It is done for every model and eval type that both have.
+
+    Prints for each what its numbers support.
+
+    Args:
+        condition_title: name of a condition and what tables and figures call it (default: its
+            name); once per condition
+        out: condition_comparisons table; JSON where the name ends in .json
+    """
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, has_own_fillings
+    from worldprobe.benchmarks.ewok.analysis.provenances import kinds_of, read_judgements
+    from worldprobe_lab.condition_comparisons import PRINTED, compare_conditions
+    from worldprobe_lab.contracts import ConditionComparisons
+
+    paths: dict[str, list[Path]] = {}
+    for name, *files in judgements:
+        if name in paths or not files or not name.strip():
+            problem = (
+                f"{name} is given twice."
+                if name in paths
+                else f'"{name}" has no name or no judgements table.'
+            )
+            raise UserError(
+                "--judgements",
+                problem,
+                "Give each condition once, as NAME JUDGEMENTS [JUDGEMENTS ...].",
+            )
+        paths[name] = [Path(file) for file in files]
+    titles = dict(condition_title)
+    for name in titles.keys() - paths.keys():
+        raise UserError(
+            "--condition-title",
+            f'there is no condition "{name}".',
+            f"Choose one of: {', '.join(paths)}.",
+        )
+    step = Step(
+        COMPARISONS,
+        [],
+        missing,
+        {f"{name}: {path}": path for name, files in paths.items() for path in files},
+    )
+    rows = {name: read_judgements(files, COLUMNS) for name, files in paths.items()}
+    models = {model for table in rows.values() for model in table["model"].unique()}
+    step.details |= missing_models(missing, models) | kinds_of(list(step.others.values()))
+    own = [name for name, judged in rows.items() if has_own_fillings(judged)]
+    details: dict[str, Any] = {
+        "cluster": cluster,
+        "reference": next(iter(paths)),
+        "conditions": list(paths),
+    }
+    details |= {"titles": titles} if titles else {}
+    details |= {"own_fillings": own} if own else {}
+    found = compare_conditions(rows, cluster)
+    write_comparisons(
+        step,
+        found,
+        ConditionComparisons,
+        out,
+        details | {"drawn": str(found["interval_over"][0])},
+        PRINTED,
+    )

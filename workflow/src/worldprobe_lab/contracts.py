@@ -1,5 +1,6 @@
-"""Tables of the laboratory: plans of studies, pooled means, leaks, the BabyLM challenge, series of
-checkpoints (scores, learning curves, onsets, and what differs between seeds).
+"""Tables of the laboratory: plans of studies, pooled means, families, conditions, leaks, the
+BabyLM challenge, series of checkpoints (scores, learning curves, onsets, and what differs
+between seeds).
 
 A *series* is the checkpoints of one training; trainings that differ in their seed alone have one
 ``series``, and each is a ``model``. Rows of a ``model`` named as its ``series`` with the seed
@@ -8,6 +9,7 @@ A *series* is the checkpoints of one training; trainings that differ in their se
 
 from __future__ import annotations
 
+from worldprobe.benchmarks.ewok.vocabulary import JUDGED_TYPES
 from worldprobe.contracts import Table, column, results
 
 #: The seed of means over seeds, and that of a training without others.
@@ -31,34 +33,30 @@ class Plans(
     (``planning``).
     """
 
-    eval_type: str = column(min_length=1, description="How the models of the pilot were asked.")
+    eval_type: str = column("How the models of the pilot were asked.", min_length=1)
     grouping: str = column(min_length=1)
     group: str
     n_replicates: int = column(
-        ge=1,
-        description=(
+        (
             "Of each model, such as training runs; 1: about these trained models. Of people:"
             " ratings of each sentence."
         ),
+        ge=1,
     )
-    n_clusters: int = column(gt=1, description="Pairs of concepts, ...")
+    n_clusters: int = column("Pairs of concepts, ...", gt=1)
     n_templates: int = column(gt=1)
     n_versions: int = column(gt=1)
     difference: float = column(
-        gt=0, le=1, description="True difference of two models, or of people and a model."
+        "True difference of two models, or of people and a model.", gt=0, le=1
     )
-    power: float = column(
-        ge=0, le=1, description="Share of such studies whose test finds it (p < 0.05)."
-    )
+    power: float = column("Share of such studies whose test finds it (p < 0.05).", ge=0, le=1)
     power_low: float = column(
-        ge=0,
-        le=1,
-        description="95%: the variances are known from the pilot's degrees of freedom only.",
+        "95%: the variances are known from the pilot's degrees of freedom only.", ge=0, le=1
     )
     power_high: float = column(ge=0, le=1)
-    detectable: float = column(gt=0, description="The difference that 80% of such studies find.")
+    detectable: float = column("The difference that 80% of such studies find.", gt=0)
     detectable_if_independent: float = column(
-        gt=0, description="The same by the formula that takes items as independent."
+        "The same by the formula that takes items as independent.", gt=0
     )
 
 
@@ -70,18 +68,16 @@ class PooledMeans(
     """
 
     model: str = column(min_length=1)
-    eval_type: str = column(min_length=1, description="How the model was asked.")
+    eval_type: str = column("How the model was asked.", min_length=1)
     grouping: str = column(min_length=1)
     group: str
-    mean: float = column(ge=0, le=1, description="Over templates, as they are.")
+    mean: float = column("Over templates, as they are.", ge=0, le=1)
     pooled: float = column(
-        ge=0, le=1, description="Drawn to the mean of all groups as far as chance sets them apart."
+        "Drawn to the mean of all groups as far as chance sets them apart.", ge=0, le=1
     )
-    ci_low: float = column(ge=0, le=1, description="95%, for other clusters and versions.")
+    ci_low: float = column("95%, for other clusters and versions.", ge=0, le=1)
     ci_high: float = column(ge=0, le=1)
-    rank_low: int = column(
-        ge=1, description="95% of the rank among the groups, the lowest mean first."
-    )
+    rank_low: int = column("95% of the rank among the groups, the lowest mean first.", ge=1)
     rank_high: int = column(ge=1)
     n_clusters: int = column(ge=1)
     n_templates: int = column(ge=1)
@@ -95,12 +91,10 @@ class Orders(Table, name="orders", version=2, key=["model", "eval_type", "lower"
     lower: str
     higher: str
     probability: float = column(
+        "That the true mean of lower is below that of higher; missing: one version only.",
         ge=0,
         le=1,
         nullable=True,
-        description=(
-            "That the true mean of lower is below that of higher; missing: one version only."
-        ),
     )
 
 
@@ -109,15 +103,13 @@ class BabylmSummaries(results.Summaries, name="babylm_summaries"):
     checkpoint (condition).
     """
 
-    mean: float = column(
-        ge=0, le=1, nullable=True, description="Overall: the mean of the domains' means."
-    )
+    mean: float = column("Overall: the mean of the domains' means.", ge=0, le=1, nullable=True)
     n_ties: int = column(
-        ge=0,
-        description=(
+        (
             "Exact ties: right by the challenge's rules of 2025, drawn by those of 2026, 0.5 by the"
             " paper's."
         ),
+        ge=0,
     )
     n_near_ties: int = column(ge=0)
 
@@ -129,33 +121,27 @@ class Leaks(Table, name="leaks", version=3, key=["model", "measure"]):
 
     model: str
     measure: str = column(
-        isin=["logprob", "accuracy", "word_frequency", "order"],
-        description=(
+        (
             "logprob: nats, of an item's contexts and of its targets after their own;"
             " word_frequency: summed logarithm of how often these texts' words occur in English,"
             " whatever the model; order: nats per shard of a file."
         ),
+        isin=["logprob", "accuracy", "word_frequency", "order"],
     )
     estimate: float = column(
-        description=(
-            "Given minus forms, within templates and after unusually frequent fillers; own order"
-            " minus others."
-        )
+        "Given minus forms, within templates and after unusually frequent fillers; own order"
+        " minus others."
     )
-    low: float = column(description="95 %, pairs of concepts (order: shards) being a sample.")
+    low: float = column("95 %, pairs of concepts (order: shards) being a sample.")
     high: float
-    p: float = column(
-        ge=0, le=1, description="One-sided: how often so much more would come by chance."
-    )
+    p: float = column("One-sided: how often so much more would come by chance.", ge=0, le=1)
     detectable: float = column(
+        "The smallest true excess that this test finds (p < 0.05) in 80% of such samples.",
         ge=0,
         nullable=True,
-        description=(
-            "The smallest true excess that this test finds (p < 0.05) in 80% of such samples."
-        ),
     )
-    n_pairs: int = column(gt=0, description="Pairs of concepts; order: shards.")
-    n_templates: int = column(gt=0, description="Templates; order: shards.")
+    n_pairs: int = column("Pairs of concepts; order: shards.", gt=0)
+    n_templates: int = column("Templates; order: shards.", gt=0)
 
 
 class CheckpointScores(
@@ -168,22 +154,18 @@ class CheckpointScores(
     computed from.
     """
 
-    series: str = column(min_length=1, description="Id of the card.")
-    model: str = column(min_length=1, description="One training; another seed is another one.")
+    series: str = column("Id of the card.", min_length=1)
+    model: str = column("One training; another seed is another one.", min_length=1)
     seed: str = column(min_length=1)
-    step: float = column(ge=0, description="In the unit of the series, which the provenance names.")
-    eval_type: str = column(min_length=1, description="How the model was asked.")
+    step: float = column("In the unit of the series, which the provenance names.", ge=0)
+    eval_type: str = column("How the model was asked.", min_length=1)
     grouping: str = column(min_length=1)
     group: str
-    cluster: str = column(
-        description="A level of a random factor: a pair of concepts, a template, a skin."
-    )
-    condition: str = column(description="A version, if versions are a random factor; else empty.")
-    stratum: str = column(
-        description="Strata weigh equally: a problem and size; empty: there is one."
-    )
+    cluster: str = column("A level of a random factor: a pair of concepts, a template, a skin.")
+    condition: str = column("A version, if versions are a random factor; else empty.")
+    stratum: str = column("Strata weigh equally: a problem and size; empty: there is one.")
     mean: float = column(ge=0, le=1, nullable=True)
-    n: int = column(gt=0, description="Units that have a score.")
+    n: int = column("Units that have a score.", gt=0)
 
 
 class Curves(Table, name="curves", version=1, key=[*_CURVE, "step"]):
@@ -193,28 +175,24 @@ class Curves(Table, name="curves", version=1, key=[*_CURVE, "step"]):
 
     series: str = column(min_length=1)
     model: str = column(min_length=1)
-    seed: str = column(min_length=1, description="all: the mean over seeds.")
+    seed: str = column("all: the mean over seeds.", min_length=1)
     eval_type: str = column(min_length=1)
     grouping: str = column(min_length=1)
     group: str
     step: float = column(ge=0)
-    unit: str = column(min_length=1, description="Of step.")
+    unit: str = column("Of step.", min_length=1)
     mean: float = column(ge=0, le=1, nullable=True)
-    ci_low: float = column(
-        ge=0, le=1, nullable=True, description="95% interval at this checkpoint."
-    )
+    ci_low: float = column("95% interval at this checkpoint.", ge=0, le=1, nullable=True)
     ci_high: float = column(ge=0, le=1, nullable=True)
     band_low: float = column(
-        ge=0, le=1, nullable=True, description="95% band over all checkpoints of the curve."
+        "95% band over all checkpoints of the curve.", ge=0, le=1, nullable=True
     )
     band_high: float = column(ge=0, le=1, nullable=True)
-    interval_over: str = column(description="What intervals and bands take as random factors.")
+    interval_over: str = column("What intervals and bands take as random factors.")
     status: str = column(isin=results.STATUSES)
-    between_seeds: float = column(
-        ge=0, nullable=True, description="Standard deviation of the seeds' means."
-    )
+    between_seeds: float = column("Standard deviation of the seeds' means.", ge=0, nullable=True)
     between_versions: float = column(
-        ge=0, nullable=True, description="Standard deviation of the versions' means."
+        "Standard deviation of the versions' means.", ge=0, nullable=True
     )
     n_clusters: int = column(ge=0)
 
@@ -229,25 +207,19 @@ class Onsets(Table, name="onsets", version=1, key=_CURVE):
     grouping: str = column(min_length=1)
     group: str
     unit: str = column(min_length=1)
-    level: float = column(
-        nullable=True, description="By default chance and the mean half width of the band."
-    )
+    level: float = column("By default chance and the mean half width of the band.", nullable=True)
     onset: float = column(
-        ge=0,
-        nullable=True,
-        description="From here on the curve, interpolated, stays above the level.",
+        "From here on the curve, interpolated, stays above the level.", ge=0, nullable=True
     )
     ci_low: float = column(
-        ge=0,
-        nullable=True,
-        description="95%, over what the curve's is; missing: before the first checkpoint.",
+        "95%, over what the curve's is; missing: before the first checkpoint.", ge=0, nullable=True
     )
-    ci_high: float = column(ge=0, nullable=True, description="Missing: after the last checkpoint.")
+    ci_high: float = column("Missing: after the last checkpoint.", ge=0, nullable=True)
     status: str = column(isin=(REACHED, OPEN, NEVER, ALREADY, NONE))
     fall: float = column(
-        ge=0, nullable=True, description="The largest fall that chance does not explain; 0: none."
+        "The largest fall that chance does not explain; 0: none.", ge=0, nullable=True
     )
-    fall_from: float = column(ge=0, nullable=True, description="Checkpoint from which it falls.")
+    fall_from: float = column("Checkpoint from which it falls.", ge=0, nullable=True)
     fall_to: float = column(ge=0, nullable=True)
 
 
@@ -260,18 +232,65 @@ class OrderAgreements(
     """Rank correlation (Spearman) of two trainings' orders of onsets."""
 
     model_a: str = column(min_length=1)
-    seed_a: str = column(min_length=1, description="all: the mean over seeds.")
+    seed_a: str = column("all: the mean over seeds.", min_length=1)
     model_b: str = column(min_length=1)
     seed_b: str = column(min_length=1)
     eval_type: str = column(min_length=1)
     grouping: str = column(min_length=1)
-    same_series: bool = column(description="They differ in their seed alone.")
-    correlation: float = column(
-        ge=-1, le=1, nullable=True, description="Censored onsets are ties at the end."
-    )
+    same_series: bool = column("They differ in their seed alone.")
+    correlation: float = column("Censored onsets are ties at the end.", ge=-1, le=1, nullable=True)
     ci_low: float = column(
-        ge=-1, le=1, nullable=True, description="95%, for other groups (Bonett and Wright 2000)."
+        "95%, for other groups (Bonett and Wright 2000).", ge=-1, le=1, nullable=True
     )
     ci_high: float = column(ge=-1, le=1, nullable=True)
-    n: int = column(ge=0, description="Groups.")
-    n_onsets: int = column(ge=0, description="Groups with an onset in both.")
+    n: int = column("Groups.", ge=0)
+    n_onsets: int = column("Groups with an onset in both.", ge=0)
+
+
+class FamilyLevels(
+    Table, name="family_levels", version=2, key=["family", "model", "eval_type", "level"]
+):
+    """Accuracy at each level of a family of templates, and its slope over levels; intervals over
+    bases (not in the papers).
+    """
+
+    model: str
+    eval_type: str = column(isin=JUDGED_TYPES)
+    family: str
+    level: int = column(
+        "Missing: the row is about the slope, accuracy per unit of the level.", nullable=True
+    )
+    mean: float = column(
+        "Over items, ties 0.5; of the slope: over bases and versions.", nullable=True
+    )
+    ci_low: float = column("95%, for other bases.", nullable=True)
+    ci_high: float = column(nullable=True)
+    p: float = column("Of the slope: two-sided, that it is 0.", ge=0, le=1, nullable=True)
+    detectable: float = column(
+        "The smallest true slope that this test finds in 80% of such samples.", ge=0, nullable=True
+    )
+    status: str = column("As in summaries: ok, one_cluster, no_spread, no_values.")
+    n_bases: int = column(ge=0)
+    n_items: int = column(ge=0)
+    n_ties: int = column("Target rows that were exact ties.", ge=0)
+    n_missing: int = column("Target rows without an answer or a score.", ge=0)
+
+
+class ConditionComparisons(results.Comparisons, name="condition_comparisons", version=6):
+    """A model in a condition (a) of a study and in its first one (b), over versions, paired by
+    template; n: templates.
+    """
+
+    grouping: str = column(isin=(results.OVERALL, "domain"))
+    low_a: float = column("Lowest mean of a version over these templates.", ge=0, le=1)
+    high_a: float = column("Highest mean of a version.", ge=0, le=1)
+    low_b: float = column(ge=0, le=1)
+    high_b: float = column(ge=0, le=1)
+    n_versions_a: int = column("Versions, or samples of each template.", gt=0)
+    n_versions_b: int = column(gt=0)
+    n_items_a: int = column("Items of these templates.", gt=0)
+    n_items_b: int = column(gt=0)
+    enough_versions: int = column(
+        "Versions that halve the smallest difference found; 0: none do.", ge=0
+    )
+    finding: str = column("What may be said.")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from worldprobe.benchmark import Input, figure, table
+from worldprobe.benchmark import Input, Section, Study, figure, table
 from worldprobe.benchmarks.ewok.analysis.panel import drawn_units
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words
-from worldprobe.benchmarks.ewok.study import has_logprobs, has_versions
+from worldprobe.benchmarks.ewok.study import has_logprobs, has_pairs, is_released
 from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
@@ -22,14 +22,34 @@ from worldprobe.report.sheet import (
     MODEL_ONCE,
     Column,
     Sheet,
+    as_text,
     decimals,
+    number_column,
     span,
+    text_column,
     whole_number,
 )
 from worldprobe_lab.contracts import Orders, Plans, PooledMeans
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+SECTION = Section(
+    "planning",
+    "Size of a study",
+    "How many items a study needs to find a difference between two models.",
+)
+
+
+def has_versions(study: Study) -> bool:
+    """Whether models are compared on several items of each template."""
+    items = study["ewok"]["conditions"][next(iter(study["ewok"]["conditions"]))]["items"]
+    first, _, last = str(items["versions"]).partition("-")
+    are_several = (
+        items["per_template"] > 1 if items["mode"] == "independent" else last not in ("", first)
+    )
+    return has_pairs(study) and (is_released(study) or are_several)
+
 
 PLANS = Input(Plans, "plans.parquet")
 POOLED_MEANS = Input(PooledMeans, "pooled_means.parquet")
@@ -80,14 +100,14 @@ def study_sizes(plans: pd.DataFrame, provenance: Provenance) -> Sheet:
         title=f"Studies that find a difference of {points:g} points with a power of {power:.0%}.",
         frame=frame.drop(columns="n_versions"),
         columns=(
-            Column("Domain", ("where",), is_number=False, once=True),
-            Column("Pairs of concepts", ("n_clusters",), whole_number),
-            Column("Templates", ("n_templates",), whole_number),
-            Column("Versions needed", ("needed",)),
-            Column("Power with these", ("power",), decimals(2)),
+            text_column("Domain", "where", once=True),
+            number_column("Pairs of concepts", "n_clusters", whole_number),
+            number_column("Templates", "n_templates", whole_number),
+            number_column("Versions needed", "needed", as_text),
+            number_column("Power with these", "power", decimals(2)),
             Column("95% interval", ("power_low", "power_high"), partial(span, places=2)),
             *(
-                Column(f"{number} versions", (f"with_{number}",), decimals(3), over="Detectable")
+                number_column(f"{number} versions", f"with_{number}", over="Detectable")
                 for number in shown
             ),
         ),
@@ -145,7 +165,7 @@ def pooled_domains(
     sure = orders[(orders.eval_type == eval_type) & (orders.probability >= SURE)]
     place = {model: number for number, model in enumerate(roster.in_order(rows.model))}
     rows = rows.assign(
-        name=[roster[model].name for model in rows.model],
+        name=roster.names(rows.model),
         domain=rows.group.map(in_words),
         order=rows.model.map(place),
         harder=_count(rows, sure, "higher"),
@@ -164,13 +184,13 @@ def pooled_domains(
         frame=rows,
         columns=(
             MODEL_ONCE,
-            Column("Domain", ("domain",), is_number=False),
-            Column("Mean", ("mean",), decimals(3)),
-            Column("Pooled", ("pooled",), decimals(3)),
+            text_column("Domain", "domain"),
+            number_column("Mean", "mean"),
+            number_column("Pooled", "pooled"),
             INTERVAL,
             Column("Rank (1: hardest)", ("rank_low", "rank_high"), _ranks),
             *(
-                Column(side, (side,), whole_number, over="Domains that are surely")
+                number_column(side, side, whole_number, over="Domains that are surely")
                 for side in surely
             ),
         ),
@@ -242,7 +262,7 @@ def draw_planning(frame: pd.DataFrame, width: str = "double") -> Figure:
     """
     from matplotlib.ticker import FixedLocator, NullLocator
 
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     least = frame.groupby("n_clusters")["power"].min()
     certain = list(least.index[least >= SURE_POWER])
     numbers = [number for number in least.index if number not in certain[1:]]

@@ -71,12 +71,7 @@ def leak(
     from worldprobe.models.checkpoint import made_by_model
     from worldprobe.provenance import digests
     from worldprobe_lab.contracts import Leaks
-    from worldprobe_lab.leak import (
-        compare_forms,
-        compare_orders,
-        measure_items,
-        questions_of,
-    )
+    from worldprobe_lab.leak import compare_forms, compare_orders, measure_items, questions_of
 
     paths = {"items": items} | {
         f"form {number}": path for number, path in enumerate(forms, start=1)
@@ -197,7 +192,6 @@ def _orders_of(
 
 
 def _in_words(name: str, effects: dict[str, Effect], mean: float, n_forms: int) -> str:
-    from worldprobe.analysis.comparisons import p_in_words
     from worldprobe.report.model_names import counted
 
     read, gain, words = effects["logprob"], effects["accuracy"], effects["word_frequency"]
@@ -252,3 +246,14 @@ def _in_words(name: str, effects: dict[str, Effect], mean: float, n_forms: int) 
             f" {order.detectable:.3f}; of two tests, double the smaller p"
         )
     return "\n".join([*lines, LIMITS])
+
+
+def p_in_words(p: float) -> str:
+    """A p value as it is written in a sentence.
+
+    >>> p_in_words(1e-9), p_in_words(0.0004), p_in_words(0.0312), p_in_words(0.471)
+    ('p < 0.0001', 'p = 0.0004', 'p = 0.031', 'p = 0.47')
+    """
+    if p < 0.0001:
+        return "p < 0.0001"
+    return f"p = {p:.4f}" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"

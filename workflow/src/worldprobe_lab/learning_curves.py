@@ -16,7 +16,16 @@ from worldprobe.contracts.results import OVERALL
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Roster
-from worldprobe.report.sheet import INTERVAL, Column, Sheet, as_text, decimals, whole_number
+from worldprobe.report.sheet import (
+    INTERVAL,
+    Column,
+    Sheet,
+    as_text,
+    decimals,
+    number_column,
+    text_column,
+    whole_number,
+)
 from worldprobe_lab.contracts import (
     ALL_SEEDS,
     ALREADY,
@@ -117,29 +126,29 @@ def learning_displays(
         level = kept["level"].map(lambda level: f" {level:.3f}").where(kept["status"] == NEVER, "")
         kept = kept.assign(state=kept["status"].map(WORDS) + level)
         columns = (
-            Column("Series", ("name",), is_number=False, once=True),
-            Column("Group", ("group",), is_number=False),
-            Column("Level", ("level",), decimals(3)),
-            Column("Onset", ("onset",), _step),
+            text_column("Series", "name", once=True),
+            text_column("Group", "group"),
+            number_column("Level", "level"),
+            number_column("Onset", "onset", _step),
             Column("95% interval", ("ci_low", "ci_high"), _between),
-            Column("", ("state",), as_text, is_number=False),
-            Column("Fall", ("fall",), decimals(3)),
-            Column("From", ("fall_from",), _step),
-            Column("To", ("fall_to",), _step),
+            text_column("", "state"),
+            number_column("Fall", "fall"),
+            number_column("From", "fall_from", _step),
+            number_column("To", "fall_to", _step),
         )
         return Sheet("Onsets and falls", kept, columns, notes=_count_onsets(kept))
 
     def order_table(order_agreements: pd.DataFrame, roster: Roster) -> Sheet:
         kept = order_agreements[order_agreements["grouping"] != OVERALL]
         columns = (
-            Column("Training", ("model_a",), is_number=False, once=True),
-            Column("Seed", ("seed_a",), is_number=False),
-            Column("and", ("model_b",), is_number=False),
-            Column("Seed", ("seed_b",), is_number=False),
-            Column("by", ("grouping",), is_number=False),
-            Column("Rank correlation", ("correlation",), decimals(2)),
+            text_column("Training", "model_a", once=True),
+            text_column("Seed", "seed_a"),
+            text_column("and", "model_b"),
+            text_column("Seed", "seed_b"),
+            text_column("by", "grouping"),
+            number_column("Rank correlation", "correlation", decimals(2)),
             Column("95% interval", ("ci_low", "ci_high"), _between_correlations),
-            Column("Groups", ("n",), as_text),
+            number_column("Groups", "n", as_text),
         )
         return Sheet(
             "Agreement on the order of onsets",
@@ -155,18 +164,18 @@ def learning_displays(
         last = kept[(kept["grouping"] == OVERALL) & (kept["step"] == by_way.transform("max"))]
         last = _with_ends(last, kept, rows)
         columns = (
-            Column("Series", ("name",), is_number=False),
-            Column("First checkpoint", ("first_step",), _step),
-            Column("accuracy", ("first_mean",), decimals(3)),
-            Column("Last checkpoint", ("step",), _step),
-            Column("accuracy", ("mean",), decimals(3)),
+            text_column("Series", "name"),
+            number_column("First checkpoint", "first_step", _step),
+            number_column("accuracy", "first_mean"),
+            number_column("Last checkpoint", "step", _step),
+            number_column("accuracy", "mean"),
             INTERVAL,
-            Column("Between seeds", ("between_seeds",), decimals(4)),
-            Column("Between versions", ("between_versions",), decimals(4)),
-            Column("Half the interval", ("half",), decimals(4)),
-            Column("Groups", ("n_groups",), whole_number),
-            Column("above chance", ("n_above",), whole_number),
-            Column("below", ("n_below",), whole_number),
+            number_column("Between seeds", "between_seeds", decimals(4)),
+            number_column("Between versions", "between_versions", decimals(4)),
+            number_column("Half the interval", "half", decimals(4)),
+            number_column("Groups", "n_groups", whole_number),
+            number_column("above chance", "n_above", whole_number),
+            number_column("below", "n_below", whole_number),
         )
         note = (
             "Standard deviations of the means of seeds and of versions at the last checkpoint, next"
@@ -279,7 +288,7 @@ def _named(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     colours = style.model_colours(roster, ids)
     shades = style.looks({one: colours[one] for one in ids}, by_marks=False)
     named = rows.assign(
-        name=[roster[one].name for one in rows["series"]],
+        name=roster.names(rows["series"]),
         colour=[shades[one][0] for one in rows["series"]],
     )
     order = {one: n for n, one in enumerate(ids)}
@@ -401,7 +410,7 @@ def _label_steps(axes: Axes, steps: np.ndarray, size: float, across: float) -> N
 
 def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A panel for each group."""
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     curves, people = frame[frame["model"] != HUMAN], frame[frame["model"] == HUMAN]
     groups = list(dict.fromkeys(zip(curves["grouping"], curves["group"], strict=True)))
     per_row = min(len(groups), 4 if width == "double" else 2)
@@ -454,7 +463,7 @@ def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
 
 def draw_onsets(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A row for each group, in the order of onsets; a panel for each series."""
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     main = frame[_is_main(frame)]
     late = main["onset"].fillna(np.inf).mask(main["status"] == ALREADY, -np.inf)
     groups = list(

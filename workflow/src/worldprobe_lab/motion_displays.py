@@ -11,8 +11,8 @@ from worldprobe.benchmarks.worldsense.outputs import asked_sets, has_any, is_ask
 from worldprobe.benchmarks.worldsense.skins.vocabulary import MOTION
 from worldprobe.benchmarks.worldsense.tables import UNITS, grid, model_columns, problem_column
 from worldprobe.report.lines import draw_lines
-from worldprobe.report.model_names import Roster
-from worldprobe.report.sheet import Column, Sheet
+from worldprobe.report.model_names import Roster, sort_by
+from worldprobe.report.sheet import Sheet, text_column
 
 #: Grouping of the summaries -> its column, and what that counts.
 BY_CHANGES = {
@@ -62,8 +62,8 @@ def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         title=("WorldSense in motion: accuracy by stated changes, and by changes that count."),
         frame=frame,
         columns=(
-            Column("By", ("axis",), is_number=False, once=True),
-            Column("Set", ("condition",), is_number=False, once=True),
+            text_column("By", "axis", once=True),
+            text_column("Set", "condition", once=True),
             problem_column(),
             *model_columns(frame),
             *columns,
@@ -94,7 +94,7 @@ def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 def motion_lines(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """By changes that are stated and changes that count, in the first set in motion."""
     rows = selection.of_main(by_changes(summaries))
-    rows = rows.sort_values("problem", key=lambda column: column.map(MOTION.index), kind="stable")
+    rows = sort_by(rows, "problem", MOTION)
     panel = rows["problem"].map(selection.PROBLEM_NAMES)
     return by_axis(rows.assign(panel=panel, x=rows["number"]), roster)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from worldprobe import methods
 from worldprobe.benchmark import Study
 from worldprobe.benchmarks.worldsense.contracts import Summaries
-from worldprobe.benchmarks.worldsense.outputs import asked_sets, set_of, trial_table
+from worldprobe.benchmarks.worldsense.outputs import asked_sets, trial_table
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
 from worldprobe_lab.learning_curves import learning_displays
@@ -109,3 +109,16 @@ LEARNING = Learning(
     _items, _promptings, _prepare, OVER, f"worldsense {methods.ASK} {methods.READING}"
 )
 DISPLAYS = learning_displays("worldsense", ["set", "problem"], "problem", Summaries)
+
+
+def set_of(path: Path) -> str:
+    """The set that a file of trials contains, by the names of the two functions above.
+
+    >>> (
+    ...     set_of(Path("results/default/worldsense/trials/ood-size.parquet")),
+    ...     set_of(Path("test_set/trials.jsonl.bz2")),
+    ... )
+    ('ood-size', 'test')
+    """
+    name = path.name.partition(".")[0]
+    return path.absolute().parent.name.removesuffix("_set") if name == "trials" else name

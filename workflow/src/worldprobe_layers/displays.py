@@ -10,7 +10,15 @@ from worldprobe.benchmark import Input, Section, Study, figure, table
 from worldprobe.contracts.results import OVERALL
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
-from worldprobe.report.sheet import MODEL_ONCE, Column, Sheet, decimals, span
+from worldprobe.report.sheet import (
+    MODEL_ONCE,
+    Column,
+    Sheet,
+    decimals,
+    number_column,
+    span,
+    text_column,
+)
 from worldprobe_lab.contracts import REACHED, Curves, Onsets
 from worldprobe_lab.learning_curves import WORDS
 
@@ -58,7 +66,7 @@ def _overall_first(column: pd.Series) -> pd.Series:
 @layers.drawn_by
 def draw_layers(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A panel for each group."""
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     groups = list(dict.fromkeys(frame["group"]))
     per_row = 5 if width == "double" else 3
     figure, grid, across = style.grid(width, len(groups), per_row, 0.9, 0.36, head=0.3, foot=0.6)
@@ -96,7 +104,7 @@ def draw_layers(frame: pd.DataFrame, width: str = "double") -> Figure:
 def layer_onsets(onsets: pd.DataFrame, roster: Roster) -> Sheet:
     """Overall first, then the domains, for each model."""
     kept = onsets[onsets["grouping"].isin(GROUPINGS)].assign(
-        name=lambda rows: [roster[model].name for model in rows["model"]],
+        name=lambda rows: roster.names(rows["model"]),
         state=lambda rows: rows["status"].map(WORDS | {REACHED: ""}),
     )
     kept = kept.sort_values(["name", "grouping", "group"], key=_overall_first, kind="stable")
@@ -105,11 +113,11 @@ def layer_onsets(onsets: pd.DataFrame, roster: Roster) -> Sheet:
         kept.reset_index(drop=True),
         (
             MODEL_ONCE,
-            Column("Group", ("group",), is_number=False),
-            Column("Layer", ("onset",), decimals(1)),
+            text_column("Group", "group"),
+            number_column("Layer", "onset", decimals(1)),
             Column("95% interval", ("ci_low", "ci_high"), lambda low, high: span(low, high, 1)),
-            Column("", ("state",), str, is_number=False),
-            Column("Level", ("level",), decimals(3)),
+            text_column("", "state", str),
+            number_column("Level", "level"),
         ),
         notes=(
             "Accuracy is interpolated between layers that were read. The interval is for other"

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from worldprobe.cli.options import (
-    KEYS,
-    Draws,
-    Missing,
-    OutFolder,
-    Seed,
-    between,
-    missing_models,
-)
+from worldprobe.cli.options import KEYS, Draws, Missing, OutFolder, Seed, between, missing_models
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import whole_folder
 from worldprobe.log import LOGGER

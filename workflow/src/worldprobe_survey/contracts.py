@@ -38,21 +38,17 @@ class StudyLists(Table, name="study_lists", version=1, key=["list", "position"])
     """
 
     list: str = column(str_matches=LIST)
-    position: int = column(
-        gt=0, description="Counts the trials of a list from 1, catch trials included."
-    )
+    position: int = column("Counts the trials of a list from 1, catch trials included.", gt=0)
     question: str = column(
-        str_matches=QUESTION, description="Digest of the texts; a question is in one list a round."
+        "Digest of the texts; a question is in one list a round.", str_matches=QUESTION
     )
     kind: str = column(isin=KINDS)
-    eval_type: str = column(isin=EVAL_TYPES, description="One for all trials of a list.")
-    round: int = column(
-        gt=0, description="One for all trials of a list; each round has every question once."
-    )
-    domain: str = column(nullable=True, description="Missing: catch trial.")
-    version: int = column(ge=-1, description="-1: catch trial.")
-    first_context: str = column(nullable=True, description="Missing: catch trial.")
-    second_context: str = column(nullable=True, description="Choice only.")
+    eval_type: str = column("One for all trials of a list.", isin=EVAL_TYPES)
+    round: int = column("One for all trials of a list; each round has every question once.", gt=0)
+    domain: str = column("Missing: catch trial.", nullable=True)
+    version: int = column("-1: catch trial.", ge=-1)
+    first_context: str = column("Missing: catch trial.", nullable=True)
+    second_context: str = column("Choice only.", nullable=True)
     target: str
 
 
@@ -73,16 +69,14 @@ class ListKeys(
     question: str = column(str_matches=QUESTION)
     kind: str = column(isin=KINDS)
     eval_type: str = column(isin=EVAL_TYPES)
-    item_id: str = column(description="Empty: catch trial.")
-    target: int = column(isin=[0, 1, 2], description="0: catch trial.")
+    item_id: str = column("Empty: catch trial.")
+    target: int = column("0: catch trial.", isin=[0, 1, 2])
     context: int = column(
-        isin=[0, 1, 2], description="Likert: the item's context that is shown; choice: shown first."
+        "Likert: the item's context that is shown; choice: shown first.", isin=[0, 1, 2]
     )
-    unit: str = column(
-        description="Nobody sees two questions of a unit: template, or what --unit names."
-    )
+    unit: str = column("Nobody sees two questions of a unit: template, or what --unit names.")
     expected: int = column(
-        ge=1, le=5, description="Likert: 5 plausible, 1 not; choice, catch: the right answer."
+        "Likert: 5 plausible, 1 not; choice, catch: the right answer.", ge=1, le=5
     )
 
 
@@ -94,51 +88,43 @@ class ListBalance(Table, name="list_balance", version=1, key=["list"]):
     list: str = column(str_matches=LIST)
     eval_type: str = column(isin=EVAL_TYPES)
     round: int = column(gt=0)
-    domains: str = column(description="Comma-joined.")
-    n_trials: int = column(ge=0, description="Without catch trials.")
+    domains: str = column("Comma-joined.")
+    n_trials: int = column("Without catch trials.", ge=0)
     n_catch: int = column(ge=0)
-    n_high: int = column(
-        ge=0, description="Likert: plausible; choice: the context shown second is right."
-    )
-    n_low: int = column(
-        ge=0, description="Likert: implausible; choice: the context shown first is right."
-    )
+    n_high: int = column("Likert: plausible; choice: the context shown second is right.", ge=0)
+    n_low: int = column("Likert: implausible; choice: the context shown first is right.", ge=0)
     version_spread: int = column(
-        ge=0, description="Trials of the most frequent minus the least frequent version."
+        "Trials of the most frequent minus the least frequent version.", ge=0
     )
     domain_spread: int = column(
-        ge=0,
-        description=(
+        (
             "Largest difference of a domain's trials between this list and any other of its round"
             " and kind."
         ),
+        ge=0,
     )
 
 
 class RawRatings(Table, name="raw_ratings", version=2, key=["participant", "session", "position"]):
     """An export's answers: one row per trial that was shown. No text, no address, no identity."""
 
-    participant: str = column(str_matches=PARTICIPANT, description="A random key, one per person.")
+    participant: str = column("A random key, one per person.", str_matches=PARTICIPANT)
     session: int = column(
-        gt=0, description="Counts a person's sessions (lists) from 1 in the order of their start."
+        "Counts a person's sessions (lists) from 1 in the order of their start.", gt=0
     )
     list: str = column(str_matches=LIST)
-    position: int = column(gt=0, description="Of the trial in the list.")
-    presented: int = column(gt=0, description="Order in which this person saw the trials, from 1.")
+    position: int = column("Of the trial in the list.", gt=0)
+    presented: int = column("Order in which this person saw the trials, from 1.", gt=0)
     question: str = column(str_matches=QUESTION)
     kind: str = column(isin=KINDS)
     eval_type: str = column(isin=EVAL_TYPES)
     response: str = column(
-        nullable=True, description='As given, "1" to "5" or "1" and "2"; missing: none was given.'
+        'As given, "1" to "5" or "1" and "2"; missing: none was given.', nullable=True
     )
-    rt_ms: float = column(
-        ge=0, nullable=True, description="From sight to answer, as the browser measured it."
-    )
-    is_resumed: bool = column(description="The page was loaded again between sight and answer.")
-    n_blurs: int = column(ge=0, description="How often the window lost the focus during the trial.")
-    lists_digest: str = column(
-        str_matches=DIGEST, description="Digest of the set of lists that was shown."
-    )
+    rt_ms: float = column("From sight to answer, as the browser measured it.", ge=0, nullable=True)
+    is_resumed: bool = column("The page was loaded again between sight and answer.")
+    n_blurs: int = column("How often the window lost the focus during the trial.", ge=0)
+    lists_digest: str = column("Digest of the set of lists that was shown.", str_matches=DIGEST)
 
 
 class Participants(Table, name="participants", version=2, key=["participant", "session"]):
@@ -149,27 +135,21 @@ class Participants(Table, name="participants", version=2, key=["participant", "s
     list: str = column(str_matches=LIST)
     eval_type: str = column(isin=EVAL_TYPES)
     status: str = column(
+        "expired: the place went to another person; returned: given back on the platform.",
         isin=STATUSES,
-        description=(
-            "expired: the place went to another person; returned: given back on the platform."
-        ),
     )
-    is_late: bool = column(description="Finished after the place had expired.")
+    is_late: bool = column("Finished after the place had expired.")
     day: str = column(
-        str_matches=DAY,
-        description="On which the session began (UTC); times of day would lead back to people.",
+        "On which the session began (UTC); times of day would lead back to people.", str_matches=DAY
     )
     minutes: float = column(
-        ge=0,
-        nullable=True,
-        description="From consent to the last answer, rounded; missing: never finished.",
+        "From consent to the last answer, rounded; missing: never finished.", ge=0, nullable=True
     )
     n_tries: int = column(
-        ge=0, description="Tries at the question about the instructions; the last one was right."
+        "Tries at the question about the instructions; the last one was right.", ge=0
     )
     design: str = column(
-        str_matches=DIGEST,
-        description="Digest of settings, words and consent; designs.json has them.",
+        "Digest of settings, words and consent; designs.json has them.", str_matches=DIGEST
     )
     lists_digest: str = column(str_matches=DIGEST)
 
@@ -178,7 +158,7 @@ class Demographics(Table, name="demographics", version=1, key=["participant"]):
     """An export's people, in a table of their own; missing: not asked, or preferred not to say."""
 
     participant: str = column(str_matches=PARTICIPANT)
-    age: float = column(ge=18, le=120, nullable=True, description="Years.")
+    age: float = column("Years.", ge=18, le=120, nullable=True)
     gender: str = column(nullable=True)
     country: str = column(nullable=True)
     first_language: str = column(nullable=True)
@@ -199,15 +179,11 @@ class CleanAnswers(
     question: str = column(str_matches=QUESTION)
     eval_type: str = column(isin=EVAL_TYPES)
     cell: str = column(
-        description=(
-            "The sub-item: Likert a question; Choice a target with two contexts in either order."
-        )
+        "The sub-item: Likert a question; Choice a target with two contexts in either order."
     )
-    answer: int = column(ge=1, le=5, description="As given.")
+    answer: int = column("As given.", ge=1, le=5)
     value: int = column(
-        ge=1,
-        le=5,
-        description="Likert: the rating; Choice: the context chosen, as the item has them.",
+        "Likert: the rating; Choice: the context chosen, as the item has them.", ge=1, le=5
     )
     expected: int = column(ge=1, le=5)
     rt_ms: float = column(ge=0, nullable=True)
@@ -219,11 +195,11 @@ class CleaningSteps(Table, name="cleaning_steps", version=1, key=["position"]):
     """
 
     position: int = column(gt=0)
-    step: str = column(description="From human.cleaning.STEPS; isc has a row for each pass.")
+    step: str = column("From human.cleaning.STEPS; isc has a row for each pass.")
     pass_number: int = column(
-        ge=0, description="Of the correlation; 0 elsewhere, and where no pass excluded anybody."
+        "Of the correlation; 0 elsewhere, and where no pass excluded anybody.", ge=0
     )
-    is_on: bool = column(description="False: switched off.")
+    is_on: bool = column("False: switched off.")
     n_ratings_before: int = column(ge=0)
     n_ratings_after: int = column(ge=0)
     n_people_before: int = column(ge=0)
@@ -236,16 +212,16 @@ class Raters(Table, name="raters", version=1, key=["participant"]):
     participant: str = column(str_matches=PARTICIPANT)
     eval_type: str = column(isin=EVAL_TYPES)
     r: float = column(
+        "With the mean of the others, in the last pass that the person was in.",
         ge=-1,
         le=1,
         nullable=True,
-        description="With the mean of the others, in the last pass that the person was in.",
     )
-    std_error: float = column(ge=0, nullable=True, description="sqrt((1 - r^2) / (n - 2)).")
-    n_corated: int = column(ge=0, description="Questions that someone else answered too.")
+    std_error: float = column("sqrt((1 - r^2) / (n - 2)).", ge=0, nullable=True)
+    n_corated: int = column("Questions that someone else answered too.", ge=0)
     isc_status: str = column(isin=ISC_STATUSES)
-    pass_number: int = column(ge=0, description="The pass that excluded the person; 0: none did.")
-    excluded_by: str = column(description="The step; empty: the person's answers count.")
+    pass_number: int = column("The pass that excluded the person; 0: none did.", ge=0)
+    excluded_by: str = column("The step; empty: the person's answers count.")
 
 
 class SubItems(Table, name="sub_items", version=1, key=["eval_type", "cell"]):
@@ -253,15 +229,12 @@ class SubItems(Table, name="sub_items", version=1, key=["eval_type", "cell"]):
 
     cell: str
     eval_type: str = column(isin=EVAL_TYPES)
-    n_items: int = column(gt=0, description="Items that have these sentences.")
+    n_items: int = column("Items that have these sentences.", gt=0)
     n: int = column(ge=0)
     mean: float = column(
-        ge=1,
-        le=5,
-        nullable=True,
-        description="Likert: of the ratings; Choice: of the contexts chosen.",
+        "Likert: of the ratings; Choice: of the contexts chosen.", ge=1, le=5, nullable=True
     )
-    sd: float = column(ge=0, nullable=True, description="With n - 1; missing below two.")
+    sd: float = column("With n - 1; missing below two.", ge=0, nullable=True)
     min: float = column(ge=1, le=5, nullable=True)
     max: float = column(ge=1, le=5, nullable=True)
     median_rt_ms: float = column(ge=0, nullable=True)

@@ -7,7 +7,7 @@ import pandas as pd
 from worldprobe.benchmark import Input, table
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.study import has_responses
-from worldprobe.report.sheet import Column, Sheet, whole_number
+from worldprobe.report.sheet import Sheet, number_column, text_column, whole_number
 from worldprobe_survey.cleaning import FEWEST, MERGED, UNKNOWN
 from worldprobe_survey.contracts import CleaningSteps, PeopleCounts
 
@@ -57,11 +57,11 @@ def human_cleaning(steps: pd.DataFrame) -> Sheet:
         title="Cleaning of people's answers, step by step.",
         frame=frame,
         columns=(
-            Column("Step", ("name",), is_number=False),
-            Column("left out", ("n_people_out",), whole_number, over="People"),
-            Column("kept", ("n_people_after",), whole_number, over="People"),
-            Column("left out", ("n_ratings_out",), whole_number, over="Answers"),
-            Column("kept", ("n_ratings_after",), whole_number, over="Answers"),
+            text_column("Step", "name"),
+            number_column("left out", "n_people_out", whole_number, over="People"),
+            number_column("kept", "n_people_after", whole_number, over="People"),
+            number_column("left out", "n_ratings_out", whole_number, over="Answers"),
+            number_column("kept", "n_ratings_after", whole_number, over="Answers"),
         ),
         notes=("Cleaning does not affect anyone's pay.",),
     )
@@ -99,10 +99,10 @@ def human_people(counts: pd.DataFrame) -> Sheet:
         title="People kept after cleaning.",
         frame=frame,
         columns=(
-            Column("Question", ("name",), is_number=False, once=True),
-            Column("Answer", ("answer",), is_number=False),
-            Column("People", ("n",), whole_number),
-            Column("Share", ("share",), _percent),
+            text_column("Question", "name", once=True),
+            text_column("Answer", "answer"),
+            number_column("People", "n", whole_number),
+            number_column("Share", "share", _percent),
         ),
         notes=(f"Answers given by fewer than {FEWEST} people are merged.",),
         group="name",

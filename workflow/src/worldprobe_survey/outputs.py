@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from worldprobe.benchmark import Registry, Study
 from worldprobe.benchmarks.ewok.figures.paradigms import human_agreement
 from worldprobe.benchmarks.ewok.outputs import paths, reference
-from worldprobe.benchmarks.ewok.study import has_people_rated, has_responses, is_simulated
+from worldprobe.benchmarks.ewok.study import has_people_rated, has_responses
 from worldprobe.benchmarks.ewok.tables.people import human_accuracy
+from worldprobe.benchmarks.ewok.vocabulary import is_graded
 from worldprobe_survey.displays import human_cleaning, human_people
+from worldprobe_survey.study_settings import SIMULATED
+
+
+def is_simulated(study: Study) -> bool:
+    """Whether the people are simulated."""
+    return bool(study["ewok"]["human"]["responses"] == SIMULATED)
 
 
 def human_export(study: Study) -> str | list[str]:
@@ -48,3 +57,13 @@ def own_answers(study: Study) -> list[str]:
         return []
     human = study["ewok"]["human"]
     return [path for path in (human["responses"], human["key"]) if path]
+
+
+def graded_evidence(study: Study, models: Iterable[str]) -> list[str]:
+    """What models answered in degrees (log probabilities, ratings) about the items of the reference
+    condition.
+    """
+    names = [name for name in study["ewok"]["eval_types"] if is_graded(name)]
+    return [
+        paths(study).evidence(reference(study), name, model) for name in names for model in models
+    ]

@@ -18,11 +18,7 @@ from worldprobe.benchmarks.ewok.analysis.judge import Evidence
 from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, cluster_codes
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
 from worldprobe.benchmarks.ewok.ratings import DECIMALS, QUESTION, people_differ
-from worldprobe.benchmarks.ewok.vocabulary import (
-    EVAL_TYPES,
-    contrast_group,
-    is_graded,
-)
+from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, contrast_group, is_graded
 from worldprobe.errors import UserError
 from worldprobe_survey.cleaning import correlate, split_half
 from worldprobe_survey.lists import QUESTION_COLUMNS

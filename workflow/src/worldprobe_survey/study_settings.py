@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from worldprobe.benchmarks.ewok import settings
-from worldprobe.benchmarks.ewok.study import SIMULATED
 from worldprobe.settings.blocks import (
     Block,
     Count,
@@ -21,6 +20,7 @@ from worldprobe.settings.blocks import (
     Whole,
 )
 
+SIMULATED = "simulated"
 #: What the paper did with people (Appendix A.1), and what it did not do.
 PAPER: Mapping[str, Mapping[str, Any]] = {
     "lists": {

@@ -13,7 +13,11 @@ EXTENSION = Extension(
     },
     actions={"worldsense": "worldprobe_training.finetuning_cli:add_commands"},
     settings={"worldsense.finetuning": "worldprobe_training.trainings:Finetuning"},
-    displays={"worldsense": ("worldprobe_training.displays",)},
+    displays={
+        "ewok": ("worldprobe_training.control_displays",),
+        "worldsense": ("worldprobe_training.displays",),
+    },
+    sections={"ewok": (("accuracy", "worldprobe_training.control_displays:SECTION"),)},
     rules=Path(__file__).parent / "rules" / "main.smk",
     makes="worldprobe_training.trainings:made_models",
     adds="worldprobe_training.trainings:add_models",

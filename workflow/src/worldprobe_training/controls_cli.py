@@ -60,8 +60,9 @@ def write_corpus(
         templates: templates table
         out: folder for documents.parquet and templates.parquet
     """
-    from worldprobe.benchmarks.ewok.contracts import ControlDocuments, ControlTemplates, Templates
+    from worldprobe.benchmarks.ewok.contracts import ControlDocuments, Templates
     from worldprobe.contracts import read_table, write_table
+    from worldprobe_training.contracts import ControlTemplates
     from worldprobe_training.corpus import build_corpus
 
     read = read_and_check(materials, password, compat)
@@ -235,15 +236,10 @@ def measure(
         out: control_accuracies table
     """
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items, kinds_of
-    from worldprobe.benchmarks.ewok.contracts import (
-        ControlAccuracies,
-        ControlDocuments,
-        ControlTemplates,
-        Items,
-        Judgements,
-    )
+    from worldprobe.benchmarks.ewok.contracts import ControlDocuments, Items, Judgements
     from worldprobe.contracts import read_table, write_table
     from worldprobe_training import corpus as controls
+    from worldprobe_training.contracts import ControlAccuracies, ControlTemplates
 
     paths = {"items": items, "documents": corpus / DOCUMENTS, "templates": corpus / TEMPLATES}
     learned = controls.Corpus(

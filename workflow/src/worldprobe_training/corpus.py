@@ -21,11 +21,11 @@ import pandas as pd
 from worldprobe.analysis.clusters import crossed_means
 from worldprobe.benchmarks.ewok.materials.items import Filling, fill_items
 from worldprobe.benchmarks.ewok.materials.materials import Materials
-from worldprobe.benchmarks.ewok.materials.split import PAIR, SPLIT, parts_of
 from worldprobe.benchmarks.ewok.vocabulary import TARGET_CONTRASTS
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.settings.study import CorpusSettings
+from worldprobe_authoring.parts import PAIR, SPLIT, parts_of
 
 #: What a model had read of an item: its own texts; its template with other fillings; other
 #: templates of its pair of concepts; nothing of its situation or its concepts.

@@ -9,13 +9,13 @@ import pandas as pd
 from worldprobe.benchmark import Input, figure
 from worldprobe.benchmarks.worldsense import outputs
 from worldprobe.benchmarks.worldsense.analysis.reproduction import read_published
-from worldprobe.benchmarks.worldsense.contracts import Trainings
 from worldprobe.benchmarks.worldsense.figures import ACCURACY, AMPLITUDE, sets
 from worldprobe.benchmarks.worldsense.selection import SUMMARIES, split_tuned
 from worldprobe.benchmarks.worldsense.tables import by_part
 from worldprobe.errors import UserError
 from worldprobe.report import style
-from worldprobe.report.model_names import Roster
+from worldprobe.report.model_names import Roster, sort_by
+from worldprobe_training.contracts import Trainings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,9 +54,9 @@ def draw_training(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Two panels next to each other: loss and learning rate, a line per training."""
     from matplotlib.ticker import LogFormatter, MaxNLocator
 
-    models = dict(zip(frame["model"], frame["name"], strict=True))
+    models = style.names(frame)
     looks = style.looks(dict(zip(frame["model"], frame["colour"], strict=True)), by_marks=False)
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     columns = 4 if width == "double" else 2
     figure, grid, _ = style.grid(
         width, 2, 2, 1.9, 0.5, gap=0.62, foot=0.5 + 0.14 * -(-len(models) // columns)
@@ -123,13 +123,7 @@ def finetuning(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         variant=[tuned.get(model, (model, "0"))[1] for model in rows["model"]],
     )
     named["name"] = named["base"].map(lambda base: roster[base].name)
-    place = {variant: number for number, variant in enumerate(["0", *variants])}
-    named = named.sort_values("variant", key=lambda column: column.map(place), kind="stable")
-    named = named.sort_values(
-        "base",
-        key=lambda column: column.map({base: n for n, base in enumerate(bases)}),
-        kind="stable",
-    )
+    named = sort_by(sort_by(named, "variant", ["0", *variants]), "base", bases)
     return pd.concat([named[list(LINE_COLUMNS)], _published()], ignore_index=True)
 
 
@@ -155,8 +149,7 @@ def _published() -> pd.DataFrame:
     means["name"] = means["base"] + PAPERS
     means["panel"] = means["metric"].map({"accuracy": ACCURACY, "bias": AMPLITUDE})
     means["mark"] = means["condition"].map(PAPER_MARKS)
-    order = {"0": 0, "10k": 1, "100k": 2, "1M": 3}
-    means = means.sort_values("variant", key=lambda column: column.map(order), kind="stable")
+    means = sort_by(means, "variant", ["0", "10k", "100k", "1M"])
     sizes = means["base"].str.extract(r"-(\d+)B")[0].astype(int)
     return means.iloc[sizes.argsort(kind="stable")][list(LINE_COLUMNS)]
 
@@ -168,7 +161,7 @@ def draw_finetuning(frame: pd.DataFrame, width: str = "double") -> Figure:
     """
     bases = list(dict.fromkeys(zip(frame["base"], frame["name"], strict=True)))
     marks = list(dict.fromkeys(frame["mark"]))
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     per_row = 4 if width == "double" else 2
     blocks = [bases[start : start + per_row] for start in range(0, len(bases), per_row)]
     left, gap, height = 0.42, 0.14, 1.3

@@ -143,8 +143,8 @@ def gather_trainings(models: list[Path], /, *, out: Path) -> None:
     """
     import pandas as pd
 
-    from worldprobe.benchmarks.worldsense.contracts import Trainings
     from worldprobe.contracts import write_table
+    from worldprobe_training.contracts import Trainings
     from worldprobe_training.model_card import RECORD, read_record
 
     records = [read_record(folder / RECORD).assign(model=folder.name) for folder in models]

@@ -27,6 +27,7 @@ from worldprobe.report.lines import draw_lines
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import read_origins
 from worldprobe.report.page import Material, Part
+from worldprobe_lab import trial_displays
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +148,13 @@ def test_one_of_several_models_is_above_chance_only_by_an_interval_for_all_of_th
 def test_figures_and_sentences_never_take_the_papers_intervals(folder: Path) -> None:
     """They hold for these skins only, and are up to six times narrower."""
     summaries = read_table(folder / "summaries.parquet", Summaries).assign(conf95=7.0)
-    for tidy in (figures.problems, figures.sets, figures.promptings, figures.size, figures.depth):
+    for tidy in (
+        figures.problems,
+        figures.sets,
+        figures.promptings,
+        figures.size,
+        trial_displays.depth,
+    ):
         frame = tidy(summaries, Roster())
         known = frame["ci_low"].notna()
         assert "conf95" not in frame

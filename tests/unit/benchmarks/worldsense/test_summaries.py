@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from worldprobe.analysis.reproduction import summary_line
+from worldprobe.benchmark import find_displays
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.questions import (
     INVALID,
@@ -34,6 +35,7 @@ from worldprobe.contracts import validate, write_table
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Model, Roster
 from worldprobe.report.page import draw_figure, print_table
+from worldprobe_lab import trial_displays
 
 
 @pytest.fixture(scope="module")
@@ -262,6 +264,7 @@ def test_only_sets_whose_trials_are_the_released_ones_are_compared(summaries: pd
 
 #: Those of this study; fine-tuned models are tested with them.
 SHOWN = [one for one in BENCHMARK.displays if one.section != "finetuning"]
+SHOWN += find_displays(trial_displays)
 
 
 def files(

@@ -251,17 +251,6 @@ def correct_for_number(p: pd.Series) -> pd.Series:
     return pd.Series(corrected, index=p.index)
 
 
-def p_in_words(p: float) -> str:
-    """A p value as it is written in a sentence.
-
-    >>> p_in_words(1e-9), p_in_words(0.0004), p_in_words(0.0312), p_in_words(0.471)
-    ('p < 0.0001', 'p = 0.0004', 'p = 0.031', 'p = 0.47')
-    """
-    if p < 0.0001:
-        return "p < 0.0001"
-    return f"p = {p:.4f}" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
-
-
 def coefficient_table(
     fit: str,
     terms: pd.DataFrame,

@@ -16,13 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from worldprobe import extensions
-from worldprobe.benchmark import (
-    Benchmark,
-    PageFiles,
-    Registry,
-    Study,
-    find_displays,
-)
+from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study, find_displays
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.paths import REPOSITORY, StudyPaths
 

@@ -9,14 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
 from worldprobe.benchmarks import benchmark_of, facts_of, scored_in
 from worldprobe.cli.options import (
     KEYS,
     Cluster,
     EvalType,
-    Groups,
     Judgements,
     Missing,
     ReplicateModels,
@@ -126,19 +125,6 @@ class Step:
         for model, reason in self.details.get("missing_models", {}).items():
             LOGGER.warning("%s is missing: %s", model, reason)
 
-    def read_conditions(
-        self, paths: Mapping[str, Sequence[Path]], columns: Sequence[str]
-    ) -> dict[str, pd.DataFrame]:
-        """The judgements of each condition."""
-        from worldprobe.benchmarks.ewok.analysis.provenances import kinds_of, read_judgements
-
-        rows = {name: read_judgements(files, columns) for name, files in paths.items()}
-        models = {model for table in rows.values() for model in table["model"].unique()}
-        self.details |= missing_models(self.missing, models) | kinds_of(
-            [path for files in paths.values() for path in files]
-        )
-        return rows
-
 
 class FitSettings(Block):
     """What a regression is about."""
@@ -172,7 +158,7 @@ def summarize(
     """
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, drawn_in_words
     from worldprobe.benchmarks.ewok.analysis.provenances import items_of
-    from worldprobe.benchmarks.ewok.analysis.summarize import intervals_by_template, summarize
+    from worldprobe.benchmarks.ewok.analysis.summarize import summarize
     from worldprobe.benchmarks.ewok.contracts import Summaries
     from worldprobe.report.model_names import counted
 
@@ -192,9 +178,7 @@ def summarize(
         "n_rows": len(rows),
     }
     details |= items_of(judgements)
-    if average == "items":
-        details["overall_intervals_by_template"] = intervals_by_template(rows)
-    else:
+    if average != "items":
         details["average"] = average
     step.write(summaries, Summaries, out, ["scipy"], details)
     LOGGER.info(
@@ -348,31 +332,6 @@ def agree(
             )
         matrices.append(matrix)
     step.write(pd.concat(matrices, ignore_index=True), Agreements, out)
-
-
-#: Version of ``families``.
-FAMILIES = 1
-
-
-def families(items: Path, judgements: Judgements, /, *, missing: Missing = (), out: Path) -> None:
-    """Accuracy at each level of each family, and its slope over levels within bases.
-
-    Intervals are over bases.
-
-    Args:
-        items: items table, built with --families
-        out: family_levels table
-    """
-    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
-    from worldprobe.benchmarks.ewok.analysis.provenances import check_items
-    from worldprobe.benchmarks.ewok.analysis.summarize import measure_families
-    from worldprobe.benchmarks.ewok.contracts import FamilyLevels, Items
-    from worldprobe.contracts import read_table
-
-    check_items(items, judgements)
-    step = Step(FAMILIES, judgements, missing, {"items": items})
-    rows = step.read(COLUMNS)
-    step.write(measure_families(rows, read_table(items, Items)), FamilyLevels, out, ["scipy"])
 
 
 #: Version of ``judge``: 2 takes the tolerance of near ties from the dtype.
@@ -535,13 +494,13 @@ def compare(
         raise UserError("--replicates", "is for judgements of EWoK.", "Leave it out.")
     if compare_tables:
         table, details, template, shown = compare_tables(judgements)
-        _write_comparisons(step, table, results.Comparisons, out, details, template, shown)
+        write_comparisons(step, table, results.Comparisons, out, details, template, shown)
         return
     if scored:
         from worldprobe.analysis.comparisons import compare_scores
 
         table, units = step.read_scores(scored)
-        _write_comparisons(
+        write_comparisons(
             step, compare_scores(table, units), results.Comparisons, out, {"cluster": cluster}
         )
         return
@@ -558,85 +517,10 @@ def compare(
         comparisons["interval_over"], key=len
     )  # a note says where versions are random besides
     details = {"cluster": cluster, "drawn": drawn} | ({"not_compared": apart} if apart else {})
-    _write_comparisons(step, comparisons, Comparisons, out, details)
+    write_comparisons(step, comparisons, Comparisons, out, details)
 
 
-def compare_conditions(
-    *,
-    judgements: Annotated[
-        Groups,
-        Parameter(
-            help="name of a condition and its tables; once per condition, the reference first"
-        ),
-    ],
-    condition_title: Sequence[tuple[str, str]] = (),
-    cluster: Cluster = "concept_pair",
-    missing: Missing = (),
-    out: Path | None = None,
-) -> None:
-    """Compare the first condition with each other one, paired by template.
-
-    It is done for every model and eval type that both have.
-
-    Prints for each what its numbers support.
-
-    Args:
-        condition_title: name of a condition and what tables and figures call it (default: its
-            name); once per condition
-        out: condition_comparisons table; JSON where the name ends in .json
-    """
-    from worldprobe.benchmarks.ewok.analysis.compare import compare_conditions
-    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, has_own_fillings
-    from worldprobe.benchmarks.ewok.contracts import ConditionComparisons
-
-    paths: dict[str, list[Path]] = {}
-    for name, *files in judgements:
-        if name in paths or not files or not name.strip():
-            problem = (
-                f"{name} is given twice."
-                if name in paths
-                else f'"{name}" has no name or no judgements table.'
-            )
-            raise UserError(
-                "--judgements",
-                problem,
-                "Give each condition once, as NAME JUDGEMENTS [JUDGEMENTS ...].",
-            )
-        paths[name] = [Path(file) for file in files]
-    titles = dict(condition_title)
-    for name in titles.keys() - paths.keys():
-        raise UserError(
-            "--condition-title",
-            f'there is no condition "{name}".',
-            f"Choose one of: {', '.join(paths)}.",
-        )
-    step = Step(
-        COMPARISONS,
-        [],
-        missing,
-        {f"{name}: {path}": path for name, files in paths.items() for path in files},
-    )
-    rows = step.read_conditions(paths, COLUMNS)
-    own = [name for name, judged in rows.items() if has_own_fillings(judged)]
-    details: dict[str, Any] = {
-        "cluster": cluster,
-        "reference": next(iter(paths)),
-        "conditions": list(paths),
-    }
-    details |= {"titles": titles} if titles else {}
-    details |= {"own_fillings": own} if own else {}
-    comparisons = compare_conditions(rows, cluster)
-    _write_comparisons(
-        step,
-        comparisons,
-        ConditionComparisons,
-        out,
-        details | {"drawn": str(comparisons["interval_over"][0])},
-        "worldprobe.report/assets/conditions.txt.jinja",
-    )
-
-
-def _write_comparisons(
+def write_comparisons(
     step: Step,
     comparisons: pd.DataFrame,
     contract: type[Table],

@@ -1,87 +1,26 @@
-"""``import``: results that EWoK's authors released, or that lm-evaluation-harness logged, and
-people's ratings.
-"""
+"""``import``: people's ratings, and what extensions read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App
 
-from worldprobe.cli.options import ModelName, Password, Samples, between
-from worldprobe.cli.options import password as password_of
+from worldprobe.cli.options import between
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.models.checkpoint import short_name
-from worldprobe.models.registry import check_name
-from worldprobe.provenance import Provenance, digests, made, versions
+from worldprobe.provenance import made
 
 if TYPE_CHECKING:
-    from worldprobe.inference.lm_eval import Run
-    from worldprobe.provenance import Provenance
+    pass
 
 app = App(
     name="import",
     help="Results of EWoK's authors or of lm-evaluation-harness, and people's ratings.",
 )
 
-#: Versions of the computations.
-RELEASED_METHOD = 1
 RATINGS_METHOD = 2
-SAMPLES_METHOD = 1
-
-
-@app.command
-def released(
-    source: Path,
-    /,
-    *,
-    password: Password = None,
-    skip: Sequence[str] = (),
-    surface_out: Path | None = None,
-    out: Path,
-) -> None:
-    """Import the authors' released results, with the paper's exclusion steps.
-
-    Reads one CSV per domain under dataset-cfg=.../eval=.../model=..., human ratings and controls,
-    from a folder or a ZIP, and applies the released analysis's steps, printing rows in and out:
-    recode_contrasts, check_versions, drop_duplicates, require_human, exclude_flagged,
-    reverse_flagged, drop_unreleased.
-
-    Args:
-        source: folder or .zip of released results
-        skip: steps to leave out
-        surface_out: surface features table, where the release has controls
-        out: judgements table of all models and eval types
-    """
-    from worldprobe.benchmarks.ewok.analysis.released import apply_steps, read_release
-    from worldprobe.benchmarks.ewok.contracts import Judgements, SurfaceFeatures
-    from worldprobe.contracts import write_table
-
-    release = read_release(source, password_of(password))
-    judgements, surface, effects = apply_steps(release, skip)
-    for effect in effects:
-        print(effect)
-    provenance = made(
-        RELEASED_METHOD,
-        {"release": source},
-        ["numpy", "pandas"],
-        details={
-            "imported": "ewok-results",
-            "steps": [asdict(e) for e in effects],
-            "unread": release.unread,
-        },
-    )
-    if surface_out:
-        if surface.empty:
-            raise UserError(
-                source, "has no surface features (eval=controls).", "Leave out --surface-out."
-            )
-        write_table(surface, SurfaceFeatures, surface_out, provenance)
-    write_table(judgements, Judgements, out, provenance)
 
 
 @app.command
@@ -145,68 +84,4 @@ def human_ratings(
         matched.table["item_id"].nunique(),
         matched.n_unknown,
         matched.n_unrated,
-    )
-
-
-@app.command
-def lm_eval(items: Path, samples: Samples, /, *, model: ModelName = None, out: Path) -> None:
-    """Import log probabilities that lm-evaluation-harness logged.
-
-    They are of a task of `items export --format lm-eval`.
-
-    Reads results_DATE.json and samples_TASK_DATE.jsonl of the newest run. Samples of other items,
-    or asked with a chat template, examples or a system instruction, are refused.
-
-    Args:
-        items: items table
-        out: table of target scores, for `judge`
-    """
-    from worldprobe.benchmarks.ewok.contracts import Items, TargetScores
-    from worldprobe.benchmarks.ewok.exports.lm_eval_task import BENCHMARK, read_target_scores
-    from worldprobe.contracts import read_table, write_table
-    from worldprobe.inference.lm_eval import read_run
-
-    run = read_run(samples, BENCHMARK)
-    scores = read_target_scores(run, read_table(items, Items))
-    made = made_by_lm_eval(run, SAMPLES_METHOD, model, out, {"items": items})
-    write_table(scores, TargetScores, out, made)
-
-
-def made_by_lm_eval(
-    run: Run,
-    method: int,
-    model: str | None,
-    out: Path,
-    inputs: Mapping[str, Path | str],
-    **known: Any,
-) -> Provenance:
-    """What lm-eval made, and how it says that it did.
-
-    Args:
-        run: whose samples were read.
-        method: version of the reading.
-        model: the model's name in the tables; None takes the checkpoint's.
-        out: what is to be written.
-        inputs: name -> file or folder that was read besides the run's results and samples.
-        **known: other fields of ``Provenance``.
-
-    Raises:
-        UserError: the name cannot be one of a model, or the run's own file would be overwritten.
-    """
-    read = [run.place, *run.files]
-    if out.exists() and any(out.samefile(path) for path in read):
-        raise UserError(
-            f"--out {out}", "is one of the inputs; it would be overwritten.", "Choose another name."
-        )
-    return Provenance(
-        method=method,
-        model=check_name(model or short_name(run.model), "--model"),
-        checkpoint=run.model,
-        revision=run.revision,
-        dtype=run.dtype,
-        engine="lm-eval",
-        inputs=digests({**inputs, **{path.name: path for path in read}}),
-        packages=versions([]) | run.packages,
-        details={"asked_by": "lm-eval"},
-        **known,
     )

@@ -10,9 +10,7 @@ from cyclopts import App
 from worldprobe import methods
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.cli import options
-from worldprobe.cli.options import (
-    password as password_of,
-)
+from worldprobe.cli.options import password as password_of
 from worldprobe.log import LOGGER
 from worldprobe.paths import materials_place
 from worldprobe.provenance import made

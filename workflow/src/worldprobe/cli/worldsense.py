@@ -17,31 +17,22 @@ from worldprobe import methods
 from worldprobe.benchmarks.worldsense.settings import Asking, Part
 from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
 from worldprobe.cli.engines import ModelOptions, refuse_to_prompt
-from worldprobe.cli.importing import made_by_lm_eval
 from worldprobe.cli.options import (
     KEYS,
     Encrypt,
     Groups,
     Missing,
-    ModelName,
     OutFolder,
     Processes,
-    Samples,
     Seed,
     SkinFolder,
     Trials,
-    WordingVersion,
     between,
     export_password,
     missing_models,
 )
 from worldprobe.errors import UserError
-from worldprobe.files import (
-    digest_file,
-    whole_folder,
-    write_members,
-    write_text,
-)
+from worldprobe.files import digest_file, whole_folder, write_members, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import made_by_model
 from worldprobe.provenance import made
@@ -62,7 +53,6 @@ app.command(skins)
 #: Bumped when the numbers of the same answers change. Comparisons: 3 corrects pairs with rules
 #: apart. 3 and 4: intervals are no wider than it takes.
 METHOD, COMPARISONS = 3, 4
-SAMPLES_METHOD = 1
 
 Size = Annotated[int, between(3, 8)]
 Sets = Annotated[
@@ -91,27 +81,6 @@ def check_skins_(folder: Path | None = None, /) -> None:
     if faults:
         raise faults[-1]
     print(f"{len(right)} skins are right: {', '.join(skin.name for skin in right)}")
-
-
-@app.command
-def preview(
-    *,
-    skin: str,
-    size: Size = 4,
-    seed: Seed = 0,
-    skin_folder: SkinFolder = None,
-    wording_version: WordingVersion = 3,
-) -> None:
-    """Print one trial of each problem in the words of a skin.
-
-    Args:
-        skin: name of the skin as in its file, e.g. tall/short
-        size: number of entities
-    """
-    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
-    from worldprobe.benchmarks.worldsense.trials.trial_maker import preview_skin
-
-    print(preview_skin(read_skins(skin_folder or FOLDER, wording_version), skin, size, seed))
 
 
 @app.command
@@ -607,30 +576,3 @@ def _dataset_files(trials: str) -> Iterator[tuple[str, bytes]]:
     n_rows = sum(len(batch) for batch in read_batches(trials))
     dataset = describe_trials(n_rows, provenance.details.get("set"), provenance.canary)
     return dataset_files(dataset, Path(trials).read_bytes())
-
-
-@app.command
-def import_samples(
-    trials: Trials, samples: Samples, /, *, model: ModelName = None, out: Path
-) -> None:
-    """Read the samples that lm-evaluation-harness logged.
-
-    They are of a task of `worldsense export --format lm-eval`.
-
-    Reads results_DATE.json and samples_TASK_DATE.jsonl of the newest run. Samples of other trials,
-    or asked with a chat template, examples or a system instruction, are refused.
-
-    Args:
-        out: table of responses, for `worldsense analyse`
-    """
-    from worldprobe.benchmarks.worldsense.contracts import Responses
-    from worldprobe.benchmarks.worldsense.exports import BENCHMARK, read_responses
-    from worldprobe.benchmarks.worldsense.trials.files import read_trials
-    from worldprobe.contracts import write_table
-    from worldprobe.inference.lm_eval import read_run
-
-    run, rows = read_run(samples, BENCHMARK), read_trials(trials)
-    made = made_by_lm_eval(
-        run, SAMPLES_METHOD, model, out, {"trials": trials}, canary=canary_of(trials, rows)
-    )
-    write_table(read_responses(run, rows), Responses, out, made)

@@ -57,11 +57,11 @@ class Column:
     optional: bool = False
 
 
-def column(**rules: Any) -> Any:
-    """The rules of a column (see ``Column``), written next to its name and type in the body of a
-    contract.
+def column(description: str = "", /, **rules: Any) -> Any:
+    """What the values of a column mean, and its rules (see ``Column``), written next to its name
+    and type in the body of a contract.
     """
-    return Column(**{"nullable": rules.get("optional", False)} | rules)
+    return Column(description=description, **{"nullable": rules.get("optional", False)} | rules)
 
 
 @dataclass(frozen=True)

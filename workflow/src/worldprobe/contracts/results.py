@@ -31,16 +31,15 @@ class Scores(
     """
 
     model: str = column(min_length=1)
-    eval_type: str = column(min_length=1, description="How the model was asked.")
-    condition: str = column(min_length=1, description="A set of units; each has means of its own.")
+    eval_type: str = column("How the model was asked.", min_length=1)
+    condition: str = column("A set of units; each has means of its own.", min_length=1)
     metric: str = column(min_length=1)
-    unit: str = column(min_length=1, description="An item, a tuple, ...: what is averaged.")
+    unit: str = column("An item, a tuple, ...: what is averaged.", min_length=1)
     cluster: str = column(
-        min_length=1,
-        description="Units of one cluster are not independent; clusters are a random factor.",
+        "Units of one cluster are not independent; clusters are a random factor.", min_length=1
     )
-    value: float = column(ge=-1, le=1, nullable=True, description="Missing: see status.")
-    status: str = column(description="ok, or why there is no value.")
+    value: float = column("Missing: see status.", ge=-1, le=1, nullable=True)
+    status: str = column("ok, or why there is no value.")
 
 
 class Summaries(
@@ -52,55 +51,47 @@ class Summaries(
     """Means of a metric, overall and by group."""
 
     model: str = column(min_length=1)
-    eval_type: str = column(min_length=1, description="How the model was asked.")
+    eval_type: str = column("How the model was asked.", min_length=1)
     condition: str = column(
-        min_length=1, description="A version, a set of trials, ...; all: the mean over them."
+        "A version, a set of trials, ...; all: the mean over them.", min_length=1
     )
     metric: str = column(min_length=1)
-    grouping: str = column(
-        min_length=1, description="What units are grouped by; overall: not at all."
-    )
-    group: str = column(description="all, or values of the grouping, joined by |.")
+    grouping: str = column("What units are grouped by; overall: not at all.", min_length=1)
+    group: str = column("all, or values of the grouping, joined by |.")
     mean: float = column(ge=-1, le=1, nullable=True)
-    std_error: float = column(
-        ge=0, nullable=True, description="Of the mean, for other clusters than these."
-    )
+    std_error: float = column("Of the mean, for other clusters than these.", ge=0, nullable=True)
     ci_low: float = column(
-        ge=-1, le=1, nullable=True, description="95% interval, for other clusters than these."
+        "95% interval, for other clusters than these.", ge=-1, le=1, nullable=True
     )
     ci_high: float = column(ge=-1, le=1, nullable=True)
-    interval_over: str = column(
-        description="What the interval takes as random factors; empty: there is none."
-    )
-    status: str = column(
-        isin=STATUSES, description="What the interval is about, or why there is none."
-    )
-    n: int = column(ge=0, description="Units: items, tuples, ...")
-    n_clusters: int = column(ge=0, description="Clusters that the interval is from.")
+    interval_over: str = column("What the interval takes as random factors; empty: there is none.")
+    status: str = column("What the interval is about, or why there is none.", isin=STATUSES)
+    n: int = column("Units: items, tuples, ...", ge=0)
+    n_clusters: int = column("Clusters that the interval is from.", ge=0)
 
 
 class Reproduction(Table, name="reproduction", version=2, key=["position"]):
     """Every published number next to ours."""
 
     position: int = column(ge=0)
-    block: str = column(description="Published table: table1, text, ...")
+    block: str = column("Published table: table1, text, ...")
     quantity: str
     model: str = column(nullable=True)
     eval_type: str = column(nullable=True)
     condition: str
     group: str = column(nullable=True)
-    printed: str = column(description="As printed.")
+    printed: str = column("As printed.")
     published: float = column(
-        nullable=True, description="The same, in the unit of ours; missing where it is text."
+        "The same, in the unit of ours; missing where it is text.", nullable=True
     )
     ours: float = column(nullable=True)
     ours_printed: str = column(
-        description="Ours, rounded as the published number is; empty where there is none."
+        "Ours, rounded as the published number is; empty where there is none."
     )
-    difference: float = column(nullable=True, description="ours - published.")
-    tolerance: float = column(nullable=True, description="Half a unit of the last printed digit.")
+    difference: float = column("ours - published.", nullable=True)
+    tolerance: float = column("Half a unit of the last printed digit.", nullable=True)
     status: str = column(isin=("within_rounding", "differs", "not_run", "not_comparable"))
-    reason: str = column(description="Why not, where it is known; empty otherwise.")
+    reason: str = column("Why not, where it is known; empty otherwise.")
 
 
 class Comparisons(
@@ -114,38 +105,29 @@ class Comparisons(
     model_a: str = column(min_length=1)
     model_b: str = column(min_length=1)
     eval_type: str = column(min_length=1)
-    condition_a: str = column(min_length=1, description="all: over conditions.")
+    condition_a: str = column("all: over conditions.", min_length=1)
     condition_b: str = column(min_length=1)
     grouping: str = column(min_length=1)
     group: str
     mean_a: float = column(ge=-1, le=1)
     mean_b: float = column(ge=-1, le=1)
-    difference: float = column(ge=-1, le=1, description="mean_a - mean_b.")
-    ci_low: float = column(
-        ge=-1, le=1, nullable=True, description="95%, for other clusters than these."
-    )
+    difference: float = column("mean_a - mean_b.", ge=-1, le=1)
+    ci_low: float = column("95%, for other clusters than these.", ge=-1, le=1, nullable=True)
     ci_high: float = column(ge=-1, le=1, nullable=True)
-    interval_over: str = column(description="What interval and test take as random factors.")
+    interval_over: str = column("What interval and test take as random factors.")
     p: float = column(
-        ge=0,
-        le=1,
-        nullable=True,
-        description="Two-sided, of no difference; missing where status is not ok.",
+        "Two-sided, of no difference; missing where status is not ok.", ge=0, le=1, nullable=True
     )
     p_holm: float = column(
-        ge=0, le=1, nullable=True, description="Holm's correction over what is read together."
+        "Holm's correction over what is read together.", ge=0, le=1, nullable=True
     )
     detectable: float = column(
+        "The smallest true difference that this test finds (p < 0.05) in 80% of such samples.",
         ge=0,
         nullable=True,
-        description=(
-            "The smallest true difference that this test finds (p < 0.05) in 80% of such samples."
-        ),
     )
-    status: str = column(
-        isin=STATUSES, description="What the interval is about, or why there is none."
-    )
-    n: int = column(gt=0, description="Units that both have.")
+    status: str = column("What the interval is about, or why there is none.", isin=STATUSES)
+    n: int = column("Units that both have.", gt=0)
     n_clusters: int = column(gt=0)
 
 

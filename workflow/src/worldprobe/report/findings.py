@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
-from worldprobe.report.sheet import MODEL, Column, Sheet, decimals, span
+from worldprobe.report.sheet import MODEL, Column, Sheet, number_column, span, text_column
 
 #: Where a mean lies (``analysis.comparisons.place``), as tables print it.
 STANDING = {
@@ -63,7 +63,7 @@ def against_chance(
     is_counted = rows["model"].isin(list(counted))
     others = [rows.loc[[index]] for index in rows.index[~is_counted]]
     return rows.assign(
-        name=[roster[model].name for model in rows["model"]],
+        name=roster.names(rows["model"]),
         kind=[kind_of(model, roster) for model in rows["model"]],
         is_counted=is_counted,
         against=pd.concat([standing(part, chance) for part in [rows[is_counted], *others]]),
@@ -139,14 +139,14 @@ def models_sheet(
         "For published models (trained controls, where there are none), “above” and “below” are"
         " corrected for their number; all other rows are judged one by one."
     )
-    stated = [] if chance is None else [Column("Against chance", ("against",), is_number=False)]
+    stated = [] if chance is None else [text_column("Against chance", "against")]
     return Sheet(
         "Accuracy of each model" + ("." if chance is None else f"; chance is {chance:.3g}."),
         rows,
         (
             MODEL,
-            Column("Kind", ("kind",), is_number=False),
-            Column("Accuracy", ("mean",), decimals(3)),
+            text_column("Kind", "kind"),
+            number_column("Accuracy", "mean"),
             Column(f"95% interval{over}", ("ci_low", "ci_high"), span),
             *stated,
             *more,

@@ -26,12 +26,12 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
     from matplotlib.ticker import MaxNLocator
 
     models = list(dict.fromkeys(frame["model"]))
-    names = dict(zip(frame["model"], frame["name"], strict=True))
+    names = style.names(frame)
     looks = style.looks(dict(zip(frame["model"], frame["colour"], strict=True)))
     every: dict[Any, pd.DataFrame] = dict(list(frame.groupby(["panel", "axis"], sort=False)))
     panels = {pair: part for pair, part in every.items() if part["x"].nunique() > 1} or every
     per_row = (2 if len(panels) in (2, 4) else 3) if width == "double" else 1
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     shown = {model: style.shortened(name, size, 1.3) for model, name in names.items()}
     room = style.widest([*shown.values(), "at chance: 99"], size) + 0.1
     tall = 1.6

@@ -11,11 +11,14 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES, CAUSAL
 from worldprobe.settings import read_registry
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 HUMAN = "human"
 #: Baselines are listed with the models in every table; they have no entry in the registry.
@@ -86,6 +89,10 @@ class Roster:
             return Model(model, BASELINES_AND_PEOPLE[model], family=model)
         return self.models.get(model) or Model(model, model)
 
+    def names(self, models: Iterable[str]) -> list[str]:
+        """Their names, one by one."""
+        return [self[model].name for model in models]
+
     def in_order(self, models: Iterable[str]) -> list[str]:
         """Unique ids in the registry's order: humans first, then models, then baselines."""
         among = set(models)
@@ -122,6 +129,12 @@ class Roster:
         """A digest of all that a reader sees of the models, with their colours or without."""
         shown = [one if colours else replace(one, colour=None) for one in self.models.values()]
         return hashlib.sha256(repr(shown).encode()).hexdigest()[:16]
+
+
+def sort_by(rows: pd.DataFrame, column: str, order: Iterable[str]) -> pd.DataFrame:
+    """The rows in the order of a column's values, rows with one value as they are."""
+    places = {value: place for place, value in enumerate(order)}
+    return rows.sort_values(column, key=lambda values: values.map(places), kind="stable")
 
 
 def is_baseline(model: str) -> bool:

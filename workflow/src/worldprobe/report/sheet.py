@@ -178,9 +178,27 @@ class Column:
     once: bool = False
 
 
+def number_column(
+    heading: str, cell: str, show: Callable[..., str] | None = None, over: str = ""
+) -> Column:
+    """A column of numbers, of three decimals where ``show`` does not say otherwise."""
+    return Column(heading, (cell,), show or decimals(3), over=over)
+
+
+def text_column(
+    heading: str,
+    cell: str,
+    show: Callable[..., str] = as_text,
+    once: bool = False,
+    over: str = "",
+) -> Column:
+    """A column of text, aligned on the left."""
+    return Column(heading, (cell,), show, is_number=False, once=once, over=over)
+
+
 #: Columns of most tables.
-MODEL = Column("Model", ("name",), is_number=False)
-MODEL_ONCE = Column("Model", ("name",), is_number=False, once=True)
+MODEL = text_column("Model", "name")
+MODEL_ONCE = text_column("Model", "name", once=True)
 INTERVAL = Column("95% interval", ("ci_low", "ci_high"), span)
 
 

@@ -15,7 +15,6 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -28,7 +27,13 @@ from worldprobe.errors import UserError
 from worldprobe.files import whole_file, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.registry import BASELINES
-from worldprobe.report.model_names import BASELINES_AND_PEOPLE, CONTROL_FAMILY, HUMAN, Roster
+from worldprobe.report.model_names import (
+    BASELINES_AND_PEOPLE,
+    CONTROL_FAMILY,
+    HUMAN,
+    Roster,
+    sort_by,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -213,6 +218,16 @@ def fitting(texts: Iterable[str], points: float, inches: float, smallest: float 
     """The size in points, at most ``points``, at which the widest of the texts fits."""
     width = widest(texts, points)
     return points if width <= inches else max(smallest, points * inches / width)
+
+
+def names(frame: pd.DataFrame) -> dict[str, str]:
+    """Model -> its name, of a tidy table."""
+    return dict(zip(frame["model"], frame["name"], strict=True))
+
+
+def label_size(width: str) -> float:
+    """Points of the labels in a figure of a named column width."""
+    return BODY if width == "double" else SMALL
 
 
 def canvas(width: str, height: float) -> Figure:
@@ -584,16 +599,13 @@ def with_identity(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     baselines = [model for model in BASELINES if model in present]
     order = [HUMAN] * (HUMAN in present) + model_order(roster, rows.model) + baselines
     colours = model_colours(roster, order)
-    place_of = {model: number for number, model in enumerate(order)}
     named = rows.assign(
-        name=rows.model.map(lambda model: roster[model].name),
+        name=roster.names(rows.model),
         family=rows.model.map(lambda model: roster[model].family),
         parameters=pd.array([roster[model].parameters for model in rows.model], dtype="Int64"),
         colour=rows.model.map(colours),
     )
-    return named.sort_values(
-        "model", key=lambda column: column.map(place_of), kind="stable"
-    ).reset_index(drop=True)
+    return sort_by(named, "model", order).reset_index(drop=True)
 
 
 def write(figure: Figure, csv: str, paths: Sequence[Path | str]) -> None:
@@ -696,45 +708,36 @@ def render(
 MISSING_COLOUR = "#E4E4E4"
 
 
-@dataclass(frozen=True)
-class Block:
-    """A matrix with its row and column labels; missing cells are NaN."""
-
-    values: np.ndarray
-    rows: Sequence[str]
-    columns: Sequence[str]
-
-
-def draw_block(
+def draw_matrix(
     axes: Axes,
-    block: Block,
+    matrix: pd.DataFrame,
     size: float,
-    numbers: bool = False,
+    texts: Sequence[Sequence[str]] | None = None,
+    text_size: float | None = None,
     colours: Colormap | None = None,
     limits: tuple[float, float] = (0.0, 1.0),
-    places: int = 2,
 ) -> None:
-    """Fill the axes with the matrix: rows downwards, column labels on top.
+    """Fill the axes with a matrix: rows downwards, column labels on top; missing cells are grey.
 
     Args:
         axes: empty axes.
-        block: the matrix.
+        matrix: numbers, with the labels of rows and columns.
         size: points of all labels.
-        numbers: print each value in its cell.
+        texts: of the cells.
+        text_size: their size in points, by default that of the labels.
         colours: colour map over ``limits``; by default the one around chance.
         limits: values of the map's two ends.
-        places: decimals of the printed numbers.
     """
     from matplotlib.colors import Normalize, to_hex
 
-    height, width = block.values.shape
+    values = matrix.to_numpy(dtype=float)
+    height, width = values.shape
     scale = Normalize(*limits)
-    shown = np.ma.masked_invalid(block.values)
     palette = (colours or diverging()).with_extremes(bad=MISSING_COLOUR)
     axes.pcolormesh(
         np.arange(width + 1),
         np.arange(height + 1),
-        shown,
+        np.ma.masked_invalid(values),
         cmap=palette,
         norm=scale,
         edgecolors="white",
@@ -743,22 +746,44 @@ def draw_block(
     axes.set_xlim(0, width)
     axes.set_ylim(height, 0)
     axes.xaxis.tick_top()
-    axes.set_xticks(np.arange(width) + 0.5, list(block.columns), fontsize=size)
-    axes.set_yticks(np.arange(height) + 0.5, list(block.rows), fontsize=size)
+    axes.set_xticks(np.arange(width) + 0.5, list(matrix.columns), fontsize=size)
+    axes.set_yticks(np.arange(height) + 0.5, list(matrix.index), fontsize=size)
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    if numbers:
-        for (i, j), value in np.ndenumerate(block.values):
-            if np.isnan(value):
-                continue
-            colour = "white" if is_dark(to_hex(palette(scale(value)))) else INK
+    for (i, j), value in np.ndenumerate(values):
+        if texts is not None and not np.isnan(value):
             axes.text(
                 j + 0.5,
                 i + 0.53,
-                f"{value:.{places}f}",
+                texts[i][j],
                 ha="center",
                 va="center",
-                fontsize=size,
-                color=colour,
+                fontsize=text_size or size,
+                color="white" if is_dark(to_hex(palette(scale(value)))) else INK,
             )
+
+
+def numbers(matrix: pd.DataFrame) -> list[list[str]]:
+    """The numbers of a matrix as they are printed in its cells."""
+    return [[f"{value:.2f}" for value in row] for row in matrix.to_numpy(dtype=float)]
+
+
+def map_around_chance(
+    matrix: pd.DataFrame, width: str, tall: float, head: float
+) -> tuple[Figure, Axes, float]:
+    """A figure of one matrix with its numbers, white at chance, and the points of its labels.
+
+    Args:
+        matrix: as in ``draw_matrix``.
+        width: named column width.
+        tall: height of a row, inches.
+        head: room for the labels of the columns, inches.
+    """
+    size = BODY if width == "double" else SMALL - 0.6
+    left, height = widest(matrix.index, size) + 0.1, tall * len(matrix)
+    figure = canvas(width, head + height + 0.25)
+    axes = axes_at(figure, left, head, WIDTHS[width] - left - 0.08, height)
+    draw_matrix(axes, matrix, size, numbers(matrix))
+    corner_note(figure, AROUND_CHANCE_WORDS, size)
+    return figure, axes, size

@@ -1,4 +1,4 @@
-# Series of checkpoints; planning and pooling only where the study asks with EWoK.
+# Series of checkpoints; what is about EWoK only where the study asks it.
 
 
 include: "series_settings.smk"
@@ -7,4 +7,6 @@ include: "series.smk"
 
 if study.get("ewok"):
 
+    include: "conditions.smk"
     include: "planning.smk"
+    include: "released.smk"

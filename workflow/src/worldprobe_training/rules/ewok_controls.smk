@@ -1,6 +1,9 @@
 # EWoK: what control models know of what they had read, and what they make of the rest.
 
 
+from worldprobe_training.control_displays import control_judgements, readings
+
+
 localrules:
     measure_controls,
 
@@ -10,7 +13,7 @@ rule measure_controls:
     input:
         item_table=ewok_outputs.item_table(study),
         corpus="<controls>/corpus",
-        judgement_tables=ewok_outputs.control_judgements(study, registry, MODELS_WITH_ANSWERS),
+        judgement_tables=control_judgements(study, registry, MODELS_WITH_ANSWERS),
     output:
         accuracy_table="<ewok>/control_accuracies.parquet",
     log:
@@ -20,7 +23,7 @@ rule measure_controls:
     conda:
         ENVS / "analysis.yaml"
     params:
-        reads=options(reads=ewok_outputs.readings(study, registry, MODELS_WITH_ANSWERS)),
+        reads=options(reads=readings(study, registry, MODELS_WITH_ANSWERS)),
         code=digest_code("controls measure"),
     message:
         "Comparing control models on what they had and had not read"

@@ -25,8 +25,9 @@ from worldprobe.contracts import validate, write_table
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster, read_roster
-from worldprobe_lab.contracts import Plans
+from worldprobe_lab.contracts import FamilyLevels, Plans
 from worldprobe_lab.power import Variances, plan
+from worldprobe_training.contracts import ControlAccuracies
 
 DOMAINS = (
     "social-interactions",
@@ -156,10 +157,8 @@ class Study:
                             0,
                         )
                     )
-        table = pd.DataFrame(rows, columns=list(contracts.FamilyLevels.columns)).astype(
-            {"level": "Int64"}
-        )
-        return validate(table, contracts.FamilyLevels)
+        table = pd.DataFrame(rows, columns=list(FamilyLevels.columns)).astype({"level": "Int64"})
+        return validate(table, FamilyLevels)
 
     @property
     def human_agreements(self) -> pd.DataFrame:
@@ -401,8 +400,8 @@ def control_accuracies_of(models: dict) -> pd.DataFrame:
                         0,
                     )
                 )
-    columns = list(contracts.ControlAccuracies.columns)
-    return validate(pd.DataFrame(rows, columns=columns), contracts.ControlAccuracies)
+    columns = list(ControlAccuracies.columns)
+    return validate(pd.DataFrame(rows, columns=columns), ControlAccuracies)
 
 
 def judgements_of(models: dict, versions: int) -> pd.DataFrame:
@@ -434,19 +433,17 @@ def study_of(
     if human:  # as `agree --people` adds them
         study.agreements = pd.concat([study.agreements, study.human_agreements], ignore_index=True)
     made_by = Provenance(seed=7, details={"notes": ["The fit converged.", "It is not singular."]})
-    names = (
-        "summaries",
-        "coefficients",
-        "correlations",
-        "feature_means",
-        "agreements",
-        "control_accuracies",
-    )
-    for name in (*names, "human_agreements", "human_statistics", "family_levels"):
+    names = ("summaries", "coefficients", "correlations", "feature_means", "agreements")
+    for name in (*names, "human_agreements", "human_statistics"):
         words = "agreements" if name == "human_agreements" else name
         contract = getattr(contracts, "".join(word.capitalize() for word in words.split("_")))
         write_table(getattr(study, name), contract, folder / f"{name}.parquet", made_by)
-    write_table(study.plans, Plans, folder / "plans.parquet", made_by)
+    for name, contract in (
+        ("plans", Plans),
+        ("control_accuracies", ControlAccuracies),
+        ("family_levels", FamilyLevels),
+    ):
+        write_table(getattr(study, name), contract, folder / f"{name}.parquet", made_by)
     return study
 
 

@@ -9,6 +9,7 @@ from matplotlib.collections import LineCollection, PathCollection, QuadMesh
 from matplotlib.figure import Figure
 
 from worldprobe.benchmark import taken_by
+from worldprobe.benchmarks import find
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.benchmarks.ewok.figures.accuracy import SHOWN_CONCEPTS
 from worldprobe.cli import main
@@ -17,10 +18,12 @@ from worldprobe.report.model_names import HUMAN, Model, Roster
 from worldprobe.report.style import from_csv, text_columns, to_csv
 
 NEEDS_PROMPTING = {"paradigms", "agreement"}
+#: Figures of extensions that are drawn from tables of this study, too.
+OF_EXTENSIONS = {"families", "controls", "doses", "setups_by_model", "setups_by_domain"}
 FIGURES = {
     display.name: display
-    for display in EWOK.displays
-    if display.kind == "figure" and display.name != "conditions"
+    for display in find("ewok").displays
+    if display.kind == "figure" and (display in EWOK.displays or display.name in OF_EXTENSIONS)
 }
 
 

@@ -17,6 +17,7 @@ from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Model, Roster
 from worldprobe.report.sheet import decimals, read_printed, span
 from worldprobe_authoring import displays as authors
+from worldprobe_training.control_displays import by_dose, control_accuracy
 
 
 def summary(model: str, mean: float, low: float, high: float, **more) -> dict:
@@ -145,7 +146,7 @@ def test_the_dataset_table_counts_designs():
 
 def test_the_control_models_table_has_the_means_of_each_group_and_dose(small_study):
     accuracies = small_study.control_accuracies
-    sheet = accuracy.control_accuracy(accuracies, small_study.roster)
+    sheet = control_accuracy(accuracies, small_study.roster)
     row = accuracies.query("group == 'read' and targets == 'variable swap'").iloc[0]
     line = sheet.frame.set_index(["model", "group", "dose"]).loc[(row["model"], "read", 1)]
     assert line["mean_variable_swap"] == row["mean"]
@@ -153,14 +154,14 @@ def test_the_control_models_table_has_the_means_of_each_group_and_dose(small_stu
 
 def test_means_by_dose_are_of_the_models_that_read_several(small_study):
     accuracies = small_study.control_accuracies
-    means = accuracy.by_dose(accuracies).set_index(["group", "dose"])
+    means = by_dose(accuracies).set_index(["group", "dose"])
     assert {("read", 1), ("read", 16), ("new_filling", 0), ("new_filling", 16)} < set(means.index)
     assert (means["n_models"] == 2).all()
     often = accuracies.query("dose == 16 and targets == 'all'").groupby("group")["mean"].mean()
     assert means.loc[("read", 16), "mean"] == pytest.approx(often["read"])
     gain = often["read"] - often["new_filling"]
     assert means.loc[("gain", 16), "mean"] == pytest.approx(gain)
-    assert f"{gain:.3f} (" in accuracy.control_accuracy(accuracies, small_study.roster).notes[-1]
+    assert f"{gain:.3f} (" in control_accuracy(accuracies, small_study.roster).notes[-1]
 
 
 @pytest.fixture

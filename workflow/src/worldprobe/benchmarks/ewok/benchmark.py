@@ -18,34 +18,11 @@ SECTIONS = (
         "An item has two contexts and two targets. A model is right about a target if it finds it"
         " more likely after the matching context. Chance is 0.5.",
     ),
-    Section(
-        "controls",
-        "What the control models know",
-        "We know exactly what the control models have read, so their scores show what this measure"
-        " reports for ignorance, memorisation and learning.",
-    ),
-    Section(
-        "conditions",
-        "Conditions",
-        "The same models on differently built items or with other prompts, compared template by"
-        " template.",
-    ),
     Section("concepts", "Concepts"),
-    Section(
-        "families",
-        "Families of templates",
-        "A family's templates differ in one thing alone, its level. Does accuracy fall from level"
-        " to level?",
-    ),
     Section("scale", "Model size"),
     Section("paradigms", "Ways of asking", "The same items, asked in several ways."),
     Section("people", "People", "The same items, asked of people."),
     Section("comparisons", "Pairwise comparisons", "Do two models differ on the same items?"),
-    Section(
-        "planning",
-        "Size of a study",
-        "How many items a study needs to find a difference between two models.",
-    ),
     Section("reproduction", "Published numbers", "The EWoK paper's numbers next to ours."),
     Section(
         "design",

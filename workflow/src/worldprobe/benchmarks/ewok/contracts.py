@@ -31,9 +31,9 @@ class Templates(
     template_id: str = column(str_matches=TEMPLATE_ID)
     domain: str
     meta_template: int = column(
-        gt=0, description="Counts units per domain from 1 (target x context x segment)."
+        "Counts units per domain from 1 (target x context x segment).", gt=0
     )
-    template: int = column(gt=0, description="Counts the templates of a unit from 1.")
+    template: int = column("Counts the templates of a unit from 1.", gt=0)
     concept_a: str
     concept_b: str = column(nullable=True)
     target1: str
@@ -41,29 +41,23 @@ class Templates(
     target_contrast: str = column(isin=TARGET_CONTRASTS)
     context1: str
     context2: str
-    context_contrast: str = column(
-        nullable=True, description="The materials' label; contrast_group groups it."
-    )
+    context_contrast: str = column("The materials' label; contrast_group groups it.", nullable=True)
     context_type: str = column(isin=CONTEXT_TYPES)
     situation: str = column(
-        description="Templates whose contexts say nearly the same share it; named after the first."
+        "Templates whose contexts say nearly the same share it; named after the first."
     )
     family: str = column(
-        optional=True,
-        description="Templates that differ from others of their base in one thing, the level.",
+        "Templates that differ from others of their base in one thing, the level.", optional=True
     )
-    base: str = column(optional=True, description="Its name in the family.")
-    level: int = column(
-        optional=True, description="How much of that thing: steps of inference, negations, ..."
-    )
+    base: str = column("Its name in the family.", optional=True)
+    level: int = column("How much of that thing: steps of inference, negations, ...", optional=True)
     culture_bound: str = column(
-        optional=True,
-        description="What in it not all cultures share: climate, custom, money, units.",
+        "What in it not all cultures share: climate, custom, money, units.", optional=True
     )
     adversarial: str = column(
+        "Inside: words' relatedness points the wrong way.",
         optional=True,
         isin=["inside", "outside"],
-        description="Inside: words' relatedness points the wrong way.",
     )
 
 
@@ -76,52 +70,44 @@ class Items(
 ):
     """Templates with their slots filled: the unit that is scored."""
 
-    item_id: str = column(str_matches=ITEM_ID, description="domain_meta_template_vN")
-    domain: str = column(description="Domain of knowledge.")
+    item_id: str = column("domain_meta_template_vN", str_matches=ITEM_ID)
+    domain: str = column("Domain of knowledge.")
     version: int = column(
-        ge=0, description="Version of the fixed filling, or number of the independent sample."
+        "Version of the fixed filling, or number of the independent sample.", ge=0
     )
-    meta_template: int = column(gt=0, description="Number of the unit within its domain, from 1.")
-    template: int = column(gt=0, description="Number of the template within its unit, from 1.")
-    context1: str = column(description="Target 1 fits this context, target 2 does not.")
-    context2: str = column(description="Target 2 fits this context, target 1 does not.")
-    target1: str = column(description="Sentence that fits context 1.")
-    target2: str = column(description="Sentence that fits context 2.")
-    concept_a: str = column(description="Concept that the targets ask about.")
+    meta_template: int = column("Number of the unit within its domain, from 1.", gt=0)
+    template: int = column("Number of the template within its unit, from 1.", gt=0)
+    context1: str = column("Target 1 fits this context, target 2 does not.")
+    context2: str = column("Target 2 fits this context, target 1 does not.")
+    target1: str = column("Sentence that fits context 1.")
+    target2: str = column("Sentence that fits context 2.")
+    concept_a: str = column("Concept that the targets ask about.")
     concept_b: str = column(
-        nullable=True, description="Concept that it is contrasted with, where there is one."
+        "Concept that it is contrasted with, where there is one.", nullable=True
     )
-    context_contrast: str = column(nullable=True, description="How the two contexts differ.")
+    context_contrast: str = column("How the two contexts differ.", nullable=True)
     context_type: str = column(
-        isin=CONTEXT_TYPES, description="Whether the context names the concept or implies it."
+        "Whether the context names the concept or implies it.", isin=CONTEXT_TYPES
     )
-    target_contrast: str = column(isin=TARGET_CONTRASTS, description="How the two targets differ.")
-    situation: str = column(
-        optional=True, description="Items whose contexts say nearly the same share it."
-    )
+    target_contrast: str = column("How the two targets differ.", isin=TARGET_CONTRASTS)
+    situation: str = column("Items whose contexts say nearly the same share it.", optional=True)
     family: str = column(
-        optional=True,
-        description="Items that differ from others of their base in one thing, the level.",
+        "Items that differ from others of their base in one thing, the level.", optional=True
     )
-    base: str = column(optional=True, description="Its name in the family.")
-    level: int = column(
-        optional=True, description="How much of that thing: steps of inference, negations, ..."
-    )
+    base: str = column("Its name in the family.", optional=True)
+    level: int = column("How much of that thing: steps of inference, negations, ...", optional=True)
     culture_bound: str = column(
-        optional=True,
-        description="What in it not all cultures share: climate, custom, money, units.",
+        "What in it not all cultures share: climate, custom, money, units.", optional=True
     )
     adversarial: str = column(
+        "Inside: words' relatedness points the wrong way.",
         optional=True,
         isin=["inside", "outside"],
-        description="Inside: words' relatedness points the wrong way.",
     )
-    fillers: str = column(
-        description="JSON object: slot key -> filler text, keys in code-point order."
-    )
-    tags: str = column(description="The slot keys in code-point order, joined by commas.")
+    fillers: str = column("JSON object: slot key -> filler text, keys in code-point order.")
+    tags: str = column("The slot keys in code-point order, joined by commas.")
     duplicate_of: str = column(
-        nullable=True, description="item_id of an earlier item with the same four texts."
+        "item_id of an earlier item with the same four texts.", nullable=True
     )
 
 
@@ -132,9 +118,9 @@ class SurfaceFeatures(Table, name="surface_features", version=1, key=["item_id",
 
     item_id: str = column(str_matches=ITEM_ID)
     target: int = column(isin=[1, 2])
-    n_words: float = column(gt=0, description="Words.")
+    n_words: float = column("Words.", gt=0)
     log_frequency: float = column(
-        nullable=True, description="Mean log word frequency; provenance: source, unit."
+        "Mean log word frequency; provenance: source, unit.", nullable=True
     )
 
 
@@ -147,10 +133,10 @@ class TargetScores(Table, name="target_scores", version=1, key=["item_id", "targ
     target: int = column(isin=[1, 2])
     context: int = column(isin=[0, 1, 2])
     logprob: float = column(
-        le=0, nullable=True, description="Sum over the target's tokens, nats; missing: see flags."
+        "Sum over the target's tokens, nats; missing: see flags.", le=0, nullable=True
     )
-    n_tokens: int = column(ge=0, description="Target tokens that were scored; 0 where imported.")
-    flags: str = column(description="Comma-joined, from models.engine.FLAGS.")
+    n_tokens: int = column("Target tokens that were scored; 0 where imported.", ge=0)
+    flags: str = column("Comma-joined, from models.engine.FLAGS.")
 
 
 class TokenScores(
@@ -163,9 +149,9 @@ class TokenScores(
     item_id: str = column(str_matches=ITEM_ID)
     target: int = column(isin=[1, 2])
     context: int = column(isin=[0, 1, 2])
-    position: int = column(ge=0, description="Counts the target's scored tokens from 0.")
-    token: str = column(description="As the tokenizer names it.")
-    logprob: float = column(nullable=True, description="Nats.")
+    position: int = column("Counts the target's scored tokens from 0.", ge=0)
+    token: str = column("As the tokenizer names it.")
+    logprob: float = column("Nats.", nullable=True)
 
 
 class Responses(Table, name="responses", version=1, key=["item_id", "eval_type", "presentation"]):
@@ -174,13 +160,13 @@ class Responses(Table, name="responses", version=1, key=["item_id", "eval_type",
     item_id: str = column(str_matches=ITEM_ID)
     eval_type: str = column(isin=EVAL_TYPES[1:])
     presentation: str = column(
+        "likert: t1c1 to t2c2; choice: t1, t2 and, contexts swapped, t1s, t2s.",
         str_matches=r"^t[12](c[12]|s)?$",
-        description="likert: t1c1 to t2c2; choice: t1, t2 and, contexts swapped, t1s, t2s.",
     )
     prompt_digest: str = column(str_matches=r"^[0-9a-f]{64}$")
-    text: str = column(description="What the model wrote.")
+    text: str = column("What the model wrote.")
     value: float = column(
-        nullable=True, description="The parsed rating or choice; missing where none was found."
+        "The parsed rating or choice; missing where none was found.", nullable=True
     )
     status: str = column(
         isin=["ok", "no_numeral", "out_of_range", "truncated", "not_finite", "failed"]
@@ -194,7 +180,7 @@ class Similarities(Table, name="similarities", version=1, key=["item_id", "targe
     target: int = column(isin=[1, 2])
     context: int = column(isin=[1, 2])
     similarity: float = column(
-        ge=-1.000001, le=1.000001, nullable=True, description="Missing: nothing of a text is known."
+        "Missing: nothing of a text is known.", ge=-1.000001, le=1.000001, nullable=True
     )
 
 
@@ -207,15 +193,13 @@ class Ratings(Table, name="ratings", version=2, key=["item_id", "target", "conte
     target: int = column(isin=[1, 2])
     context: int = column(isin=[1, 2])
     rating: float = column(
-        nullable=True, description="Mean over raters, on the scale shown (1-5 in the paper)."
+        "Mean over raters, on the scale shown (1-5 in the paper).", nullable=True
     )
     n_raters: float = column(
-        ge=0, nullable=True, description="Ratings averaged; missing: the file gives means alone."
+        "Ratings averaged; missing: the file gives means alone.", ge=0, nullable=True
     )
     sd: float = column(
-        ge=0,
-        nullable=True,
-        description="Standard deviation (n - 1) over raters; missing below two.",
+        "Standard deviation (n - 1) over raters; missing below two.", ge=0, nullable=True
     )
 
 
@@ -231,12 +215,10 @@ class Judgements(
     model: str
     eval_type: str = column(isin=JUDGED_TYPES)
     accuracy: float = column(
-        isin=ACCURACIES, nullable=True, description="1, 0.5 (exact tie), 0; missing: see status."
+        "1, 0.5 (exact tie), 0; missing: see status.", isin=ACCURACIES, nullable=True
     )
     is_tie: bool
-    is_near_tie: bool = column(
-        description="Not a tie, but within the tolerance that the provenance states."
-    )
+    is_near_tie: bool = column("Not a tie, but within the tolerance that the provenance states.")
     status: str = column(isin=["ok", "missing_response", "missing_score"])
     domain: str
     version: int
@@ -244,16 +226,15 @@ class Judgements(
     template: int
     concept_a: str
     concept_b: str = column(nullable=True)
-    context_contrast: str = column(nullable=True, description="As the materials label it.")
+    context_contrast: str = column("As the materials label it.", nullable=True)
     context_type: str = column(isin=CONTEXT_TYPES)
     target_contrast: str = column(isin=TARGET_CONTRASTS)
     filling: str = column(
-        optional=True, isin=FILLINGS, description="Whether items of a version share their fillings."
+        "Whether items of a version share their fillings.", optional=True, isin=FILLINGS
     )
-    dtype: str = column(optional=True, description="Precision of the log probabilities.")
+    dtype: str = column("Precision of the log probabilities.", optional=True)
     taught: str = column(
-        optional=True,
-        description="Kinds of documents of these materials that the model was trained on here.",
+        "Kinds of documents of these materials that the model was trained on here.", optional=True
     )
 
 
@@ -269,47 +250,11 @@ class Summaries(results.Summaries):
     """
 
     eval_type: str = column(isin=JUDGED_TYPES)
-    low: float = column(
-        ge=0, le=1, nullable=True, description="Lowest version mean (condition all)."
-    )
+    low: float = column("Lowest version mean (condition all).", ge=0, le=1, nullable=True)
     high: float = column(ge=0, le=1, nullable=True)
-    n_ties: int = column(ge=0, description="Target rows that were exact ties.")
+    n_ties: int = column("Target rows that were exact ties.", ge=0)
     n_near_ties: int = column(ge=0)
-    n_missing: int = column(ge=0, description="Target rows without an answer or a score.")
-
-
-class FamilyLevels(
-    Table, name="family_levels", version=2, key=["family", "model", "eval_type", "level"]
-):
-    """Accuracy at each level of a family of templates, and its slope over levels; intervals over
-    bases (not in the papers).
-    """
-
-    model: str
-    eval_type: str = column(isin=JUDGED_TYPES)
-    family: str
-    level: int = column(
-        nullable=True,
-        description="Missing: the row is about the slope, accuracy per unit of the level.",
-    )
-    mean: float = column(
-        nullable=True, description="Over items, ties 0.5; of the slope: over bases and versions."
-    )
-    ci_low: float = column(nullable=True, description="95%, for other bases.")
-    ci_high: float = column(nullable=True)
-    p: float = column(
-        ge=0, le=1, nullable=True, description="Of the slope: two-sided, that it is 0."
-    )
-    detectable: float = column(
-        ge=0,
-        nullable=True,
-        description="The smallest true slope that this test finds in 80% of such samples.",
-    )
-    status: str = column(description="As in summaries: ok, one_cluster, no_spread, no_values.")
-    n_bases: int = column(ge=0)
-    n_items: int = column(ge=0)
-    n_ties: int = column(ge=0, description="Target rows that were exact ties.")
-    n_missing: int = column(ge=0, description="Target rows without an answer or a score.")
+    n_missing: int = column("Target rows without an answer or a score.", ge=0)
 
 
 class Coefficients(
@@ -320,30 +265,25 @@ class Coefficients(
     """
 
     fit: str = column(isin=["mixed_model", "fixed_effects"])
-    position: int = column(ge=0, description="Order in the printed table.")
+    position: int = column("Order in the printed table.", ge=0)
     group: str = column(
         isin=["domain", "context_contrast", "target_contrast", "context_type", "surface_features"]
     )
-    term: str = column(
-        description="Level or feature: social-interactions, antonym, direct, log_frequency, ..."
-    )
-    label: str = column(description="As it is printed: antonym vs. rest, number of words, ...")
-    estimate: float = column(nullable=True, description="Log odds.")
+    term: str = column("Level or feature: social-interactions, antonym, direct, log_frequency, ...")
+    label: str = column("As it is printed: antonym vs. rest, number of words, ...")
+    estimate: float = column("Log odds.", nullable=True)
     std_error: float = column(nullable=True)
     z: float = column(nullable=True)
     df: float = column(
-        ge=1, nullable=True, description="Degrees of freedom of the test; missing: the normal one."
+        "Degrees of freedom of the test; missing: the normal one.", ge=1, nullable=True
     )
     p: float = column(ge=0, le=1, nullable=True)
     stars: str = column(isin=["", "*", "**", "***"])
     detectable: float = column(
-        ge=0,
-        nullable=True,
-        description="The smallest true effect that this test finds in 80% of such samples.",
+        "The smallest true effect that this test finds in 80% of such samples.", ge=0, nullable=True
     )
     ci_low: float = column(
-        nullable=True,
-        description="95%, for others of what has random effects (fixed effects: of items).",
+        "95%, for others of what has random effects (fixed effects: of items).", nullable=True
     )
     ci_high: float = column(nullable=True)
 
@@ -360,14 +300,10 @@ class FeatureMeans(
     domain: str
     version: int
     accuracy: float = column(ge=0, le=1, nullable=True)
-    word2vec: float = column(
-        ge=0, le=1, nullable=True, description="Accuracy of the word2vec baseline."
-    )
-    wordnet: float = column(
-        ge=0, le=1, nullable=True, description="Accuracy of the WordNet baseline."
-    )
+    word2vec: float = column("Accuracy of the word2vec baseline.", ge=0, le=1, nullable=True)
+    wordnet: float = column("Accuracy of the WordNet baseline.", ge=0, le=1, nullable=True)
     sentence_vectors: float = column(
-        ge=0, le=1, nullable=True, description="Accuracy of the baseline of sentence vectors."
+        "Accuracy of the baseline of sentence vectors.", ge=0, le=1, nullable=True
     )
     n_words: float = column(nullable=True)
     log_frequency: float = column(nullable=True)
@@ -383,29 +319,21 @@ class Correlations(
     eval_type: str = column(isin=JUDGED_TYPES)
     feature: str = column(isin=[*BASELINES, "n_words", "log_frequency"])
     unit: str = column(
-        isin=["domain_version", "item"],
-        description="What one point is; the paper: domain x version.",
+        "What one point is; the paper: domain x version.", isin=["domain_version", "item"]
     )
-    r: float = column(
-        ge=-1, le=1, nullable=True, description="Missing where either side does not vary."
-    )
+    r: float = column("Missing where either side does not vary.", ge=-1, le=1, nullable=True)
     p: float = column(ge=0, le=1, nullable=True)
     stars: str = column(isin=["", "*", "**", "***"])
     detectable: float = column(
-        ge=0,
-        le=1,
-        nullable=True,
-        description="The smallest true r that p finds in 80% of such samples.",
+        "The smallest true r that p finds in 80% of such samples.", ge=0, le=1, nullable=True
     )
-    ci_low: float = column(
-        ge=-1, le=1, nullable=True, description="95%, for other clusters and versions."
-    )
+    ci_low: float = column("95%, for other clusters and versions.", ge=-1, le=1, nullable=True)
     ci_high: float = column(ge=-1, le=1, nullable=True)
     p_paper: float = column(
-        ge=0, le=1, nullable=True, description="The paper's way: as if the points were independent."
+        "The paper's way: as if the points were independent.", ge=0, le=1, nullable=True
     )
-    n: int = column(ge=0, description="Points.")
-    n_clusters: int = column(ge=0, description="Domains, or pairs of concepts for items.")
+    n: int = column("Points.", ge=0)
+    n_clusters: int = column("Domains, or pairs of concepts for items.", ge=0)
 
 
 class Agreements(Table, name="agreements", version=1, key=["model", "setup", "likert", "choice"]):
@@ -414,17 +342,15 @@ class Agreements(Table, name="agreements", version=1, key=["model", "setup", "li
     """
 
     model: str
-    setup: str = column(description="generation_shots, e.g. constrained_two.")
+    setup: str = column("generation_shots, e.g. constrained_two.")
     likert: str = column(
-        isin=PREFERENCES, description="The context with the higher rating; none: equal ratings."
+        "The context with the higher rating; none: equal ratings.", isin=PREFERENCES
     )
     choice: str = column(
-        isin=PREFERENCES, description="The context chosen; none: the answer followed the position."
+        "The context chosen; none: the answer followed the position.", isin=PREFERENCES
     )
-    n: int = column(ge=0, description="Target rows.")
-    share: float = column(
-        ge=0, le=1, nullable=True, description="Of the model's rows in this set-up."
-    )
+    n: int = column("Target rows.", ge=0)
+    share: float = column("Of the model's rows in this set-up.", ge=0, le=1, nullable=True)
 
 
 class Comparisons(results.Comparisons, version=6):
@@ -432,39 +358,19 @@ class Comparisons(results.Comparisons, version=6):
 
     grouping: str = column(isin=(results.OVERALL, "domain"))
     n_templates: int = column(gt=0)
-    n_versions: int = column(gt=0, description="Versions, or items of each template.")
-    n_a_better: int = column(ge=0, description="Items.")
+    n_versions: int = column("Versions, or items of each template.", gt=0)
+    n_a_better: int = column("Items.", ge=0)
     n_b_better: int = column(ge=0)
     n_equal: int = column(ge=0)
-    n_targets: int = column(ge=0, description="Targets of these items.")
-    n_tied_a: int = column(ge=0, description="Ties and near ties among them.")
+    n_targets: int = column("Targets of these items.", ge=0)
+    n_tied_a: int = column("Ties and near ties among them.", ge=0)
     n_tied_b: int = column(ge=0)
-    dtype_a: str = column(description="Precision; empty of a baseline.")
+    dtype_a: str = column("Precision; empty of a baseline.")
     dtype_b: str
     enough_versions: int = column(
-        ge=0, description="Versions that halve the smallest difference found; 0: none do."
+        "Versions that halve the smallest difference found; 0: none do.", ge=0
     )
-    finding: str = column(description="What may be said.")
-
-
-class ConditionComparisons(results.Comparisons, name="condition_comparisons", version=6):
-    """A model in a condition (a) of a study and in its first one (b), over versions, paired by
-    template; n: templates.
-    """
-
-    grouping: str = column(isin=(results.OVERALL, "domain"))
-    low_a: float = column(ge=0, le=1, description="Lowest mean of a version over these templates.")
-    high_a: float = column(ge=0, le=1, description="Highest mean of a version.")
-    low_b: float = column(ge=0, le=1)
-    high_b: float = column(ge=0, le=1)
-    n_versions_a: int = column(gt=0, description="Versions, or samples of each template.")
-    n_versions_b: int = column(gt=0)
-    n_items_a: int = column(gt=0, description="Items of these templates.")
-    n_items_b: int = column(gt=0)
-    enough_versions: int = column(
-        ge=0, description="Versions that halve the smallest difference found; 0: none do."
-    )
-    finding: str = column(description="What may be said.")
+    finding: str = column("What may be said.")
 
 
 class Reproduction(results.Reproduction):
@@ -482,17 +388,13 @@ class Likeness(Table, name="likeness", version=1, key=["model", "eval_type"]):
 
     model: str
     eval_type: str = column(isin=EVAL_TYPES)
-    r: float = column(
-        ge=-1, le=1, nullable=True, description="Missing where either side does not vary."
-    )
-    ci_low: float = column(
-        ge=-1, le=1, nullable=True, description="95 %, pairs of concepts drawn again."
-    )
+    r: float = column("Missing where either side does not vary.", ge=-1, le=1, nullable=True)
+    ci_low: float = column("95 %, pairs of concepts drawn again.", ge=-1, le=1, nullable=True)
     ci_high: float = column(ge=-1, le=1, nullable=True)
     ceiling: float = column(
-        ge=0, le=1, nullable=True, description="r that a model of people without noise would reach."
+        "r that a model of people without noise would reach.", ge=0, le=1, nullable=True
     )
-    n: int = column(ge=0, description="Targets for which both have a difference.")
+    n: int = column("Targets for which both have a difference.", ge=0)
 
 
 class HumanStatistics(
@@ -503,6 +405,10 @@ class HumanStatistics(
     """
 
     quantity: str = column(
+        (
+            "split_half_r: Spearman-Brown; noise_ceiling_r: its square root; likert_choice_r: over"
+            " items and targets."
+        ),
         isin=[
             "accuracy",
             "split_half_r",
@@ -512,49 +418,16 @@ class HumanStatistics(
             "likert_choice_r",
             "n_people",
         ],
-        description=(
-            "split_half_r: Spearman-Brown; noise_ceiling_r: its square root; likert_choice_r: over"
-            " items and targets."
-        ),
     )
     eval_type: str = column(isin=["likert", "choice"])
     grouping: str = column(
-        description="overall, domain, version, context_type, context_contrast, target_contrast."
+        "overall, domain, version, context_type, context_contrast, target_contrast."
     )
     group: str
-    value: float = column(nullable=True, description="Missing: not defined.")
-    ci_low: float = column(nullable=True, description="95 %, for other items and people.")
+    value: float = column("Missing: not defined.", nullable=True)
+    ci_low: float = column("95 %, for other items and people.", nullable=True)
     ci_high: float = column(nullable=True)
-    n: int = column(ge=0, description="Targets, sub-items or, for n_people, answers.")
-
-
-class ControlTemplates(
-    Table,
-    name="control_templates",
-    version=3,
-    key=["domain", "template_id"],
-    unique=["template_id"],
-):
-    """Which templates the control models' corpus teaches (the study's own; the papers have no such
-    models).
-    """
-
-    template_id: str = column(str_matches=TEMPLATE_ID)
-    domain: str
-    status: str = column(
-        isin=["taught", "new_template", "new_concept", "left_out"],
-        description=(
-            "new_template: another one of a pair of concepts of which one is taught; new_concept:"
-            " of the test part of the materials' split, which shares no situation and no concept"
-            " with the rest; left_out: others of the training part."
-        ),
-    )
-    dose: int = column(
-        ge=0,
-        description=(
-            "How often the items of its pair of concepts that are taught occur in the corpus."
-        ),
-    )
+    n: int = column("Targets, sub-items or, for n_people, answers.", ge=0)
 
 
 class ControlDocuments(Table, name="control_documents", version=2, key=["document"]):
@@ -562,57 +435,17 @@ class ControlDocuments(Table, name="control_documents", version=2, key=["documen
     sentences.
     """
 
-    document: int = column(
-        ge=0, description="Place in the corpus; the order is shuffled by the seed."
-    )
+    document: int = column("Place in the corpus; the order is shuffled by the seed.", ge=0)
     kind: str = column(
-        isin=["story", "item", "context", "target"],
-        description=(
+        (
             "story: in a filling that the default study does not ask; item: as that asks it in its"
             " first version."
         ),
+        isin=["story", "item", "context", "target"],
     )
     template_id: str = column(str_matches=TEMPLATE_ID)
-    number: int = column(
-        isin=[1, 2], description="Which context or target; in a story or item, of both."
-    )
+    number: int = column("Which context or target; in a story or item, of both.", isin=[1, 2])
     start: int = column(
-        ge=0, description="Character at which begins what a model learns to continue: the target."
+        "Character at which begins what a model learns to continue: the target.", ge=0
     )
     text: str
-
-
-class ControlAccuracies(
-    Table, name="control_accuracies", version=4, key=["model", "group", "dose", "targets"]
-):
-    """Accuracy of each model by what it had read of an item and by what is swapped, over all
-    versions.
-    """
-
-    model: str
-    group: str = column(
-        isin=["read", "new_filling", "new_template", "new_concept"],
-        description=(
-            "read: the item itself; new_filling: its template with other fillings; new_template:"
-            " other templates of its pair of concepts; new_concept: nothing of its situation or its"
-            " concepts."
-        ),
-    )
-    dose: int = column(
-        ge=0,
-        description=(
-            "How often the model had read the item, or else the first version's item of its"
-            " template or pair."
-        ),
-    )
-    targets: str = column(
-        isin=["all", *TARGET_CONTRASTS], description="How the two targets differ."
-    )
-    mean: float = column(ge=0, le=1, nullable=True)
-    ci_low: float = column(
-        ge=0, le=1, nullable=True, description="95% interval over pairs of concepts."
-    )
-    ci_high: float = column(ge=0, le=1, nullable=True)
-    n_items: int = column(ge=0)
-    n_pairs: int = column(ge=0, description="Pairs of concepts.")
-    n_missing: int = column(ge=0, description="Target rows without a score.")

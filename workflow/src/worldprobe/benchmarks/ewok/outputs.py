@@ -13,11 +13,8 @@ from worldprobe.benchmark import PageFiles, Registry, Study
 from worldprobe.benchmarks.ewok.study import (
     EwokPaths,
     baselines,
-    compared_conditions,
-    control_models,
     family_conditions,
     has_both_ways,
-    has_generalisation,
     has_logprobs,
     has_mixed_model,
     has_people_rated,
@@ -25,7 +22,7 @@ from worldprobe.benchmarks.ewok.study import (
     is_builtin,
     is_released,
 )
-from worldprobe.benchmarks.ewok.vocabulary import is_graded, is_prompted
+from worldprobe.benchmarks.ewok.vocabulary import is_prompted
 from worldprobe.models.registry import refuse_prompted
 from worldprobe.paths import StudyPaths
 
@@ -186,16 +183,6 @@ def human_matrix(study: Study) -> list[str]:
     return [paths(study).table("human/agreements")] if has_both_ways(study) else []
 
 
-def graded_evidence(study: Study, models: Iterable[str]) -> list[str]:
-    """What models answered in degrees (log probabilities, ratings) about the items of the reference
-    condition.
-    """
-    names = [name for name in study["ewok"]["eval_types"] if is_graded(name)]
-    return [
-        paths(study).evidence(reference(study), name, model) for name in names for model in models
-    ]
-
-
 def surface_features(study: Study) -> str:
     """Length and word frequency of the sentences: measured, or as they were released."""
     return paths(study).table(
@@ -253,41 +240,11 @@ def outputs(study: Study, registry: Registry) -> list[str]:
     return [] if is_builtin(study) else [paths(study).table("reproduction")]
 
 
-def judgements_of_conditions(study: Study, models: Iterable[str]) -> list[str]:
-    """Judgements of models under every condition, the reference first."""
-    chosen = list(models)
-    return [
-        path
-        for condition in compared_conditions(study)
-        for path in judgements(study, chosen, condition=condition)
-    ]
-
-
 def template_table(study: Study, condition: str) -> str:
     """The templates that a condition's items are filled from."""
     return paths(study).table(
         "family_templates" if condition in family_conditions(study) else "templates"
     )
-
-
-def family_items(study: Study) -> list[str]:
-    """The items of families, where a study has them."""
-    return [paths(study).items(condition) for condition in family_conditions(study)]
-
-
-def family_judgements(study: Study, models: Iterable[str]) -> list[str]:
-    """Judgements about families: of models, and of baselines."""
-    chosen = list(models)
-    found = [
-        path
-        for condition in family_conditions(study)
-        for path in judgements(study, chosen, condition=condition)
-    ]
-    return found + [
-        path
-        for condition in family_conditions(study)
-        for path in baseline_judgements(study, condition)
-    ]
 
 
 def refuse_models(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -303,20 +260,3 @@ def refuse_models(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str
         )
         refuse_prompted(registry, study["models"], "ewok.eval_types", fix)
     return registry
-
-
-def control_judgements(study: Study, registry: Registry, models: Iterable[str]) -> list[str]:
-    """Judgements of the control models' log probabilities."""
-    controls = set(control_models(study, registry))
-    wanted = [model for model in models if model in controls]
-    return judgements(study, wanted, ["logprobs"]) if has_generalisation(study, registry) else []
-
-
-def readings(study: Study, registry: Registry, models: Iterable[str]) -> list[str]:
-    """What each control model reads, as ``controls measure`` takes it."""
-    controls = set(control_models(study, registry))
-    return [
-        f"{model}={','.join(registry[model]['control']['reads'])}"
-        for model in models
-        if model in controls
-    ]

@@ -20,13 +20,7 @@ from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, PAIRS, is_prompted
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
-from worldprobe.models.registry import (
-    ENCODER_DECODER,
-    MASKED,
-    ORIGINAL,
-    WITHIN_WORD,
-    describe_kind,
-)
+from worldprobe.models.registry import ENCODER_DECODER, MASKED, ORIGINAL, WITHIN_WORD, describe_kind
 from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
@@ -48,7 +42,14 @@ from worldprobe.report.origins import (
     read_origins,
 )
 from worldprobe.report.page import Cell, Material, Part, cell_of, notices, render_template
-from worldprobe.report.sheet import INTERVAL, MODEL_ONCE, Column, Sheet, decimals, whole_number
+from worldprobe.report.sheet import (
+    INTERVAL,
+    MODEL_ONCE,
+    Sheet,
+    number_column,
+    text_column,
+    whole_number,
+)
 
 QUESTION = "Does a language model know how the world works?"
 CITE = "EWoK: Ivanova et al. (2024), Elements of World Knowledge, arXiv 2405.09605"
@@ -95,7 +96,7 @@ def compose(material: Material) -> Part:
         tables=[
             models_sheet(
                 means.assign(by_pair=means["model"].map(by_pair)),
-                more=[Column("Over pairs of concepts", ("by_pair",), decimals(3))] * has_pairs,
+                more=[number_column("Over pairs of concepts", "by_pair")] * has_pairs,
                 notes=("The last column gives every pair of concepts the same weight.",)
                 * has_pairs,
             ),
@@ -185,11 +186,11 @@ def domains_sheet(
         pd.concat(parts, ignore_index=True) if parts else rows.iloc[:0],
         (
             MODEL_ONCE,
-            Column("Domain", ("domain",), is_number=False),
-            Column("Accuracy", ("mean",), decimals(3)),
+            text_column("Domain", "domain"),
+            number_column("Accuracy", "mean"),
             INTERVAL,
-            Column("Against chance, all domains at once", ("against",), is_number=False),
-            Column("Higher than", ("lower",), is_number=False),
+            text_column("Against chance, all domains at once", "against"),
+            text_column("Higher than", "lower"),
         ),
         notes=("The last two columns use wider intervals, which hold for all domains at once.",),
         finding=" ".join(findings),
@@ -245,11 +246,11 @@ def ways_sheets(
             part.assign(unread=part["n_missing"] / (2 * part["n"])),
             (
                 MODEL_ONCE,
-                Column("Asked", ("asked",), is_number=False),
-                Column("Accuracy", ("mean",), decimals(3)),
+                text_column("Asked", "asked"),
+                number_column("Accuracy", "mean"),
                 INTERVAL,
-                Column("Items", ("n",), whole_number),
-                Column("Unreadable", ("unread",), "{:.0%}".format),
+                number_column("Items", "n", whole_number),
+                number_column("Unreadable", "unread", "{:.0%}".format),
             ),
             notes=tuple(notes),
             group="name",
@@ -284,7 +285,7 @@ def _caveats(means: pd.DataFrame, roster: Roster) -> Markup:
     return render_template(
         PACKAGE,
         "caveats.html.jinja",
-        controls=[roster[model].name for model in controls],
+        controls=roster.names(controls),
         are_all_controls=len(controls) == len(models),
         materials=BUILTIN,
         off_chance=untrained[is_off].to_dict("records"),
@@ -410,7 +411,7 @@ def find_domains(
                 ],
             )
         )
-    return [roster[model].name for model in models], found
+    return roster.names(models), found
 
 
 def _concept(

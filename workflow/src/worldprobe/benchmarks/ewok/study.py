@@ -44,8 +44,6 @@ class EwokPaths:
     'results/default/ewok/scores/main/logprobs/gpt2_xl.parquet'
     >>> paths.items("nonce", 3)
     'results/default/ewok/items/nonce/version_3.parquet'
-    >>> paths.figure("scaling", "svg")
-    'results/default/ewok/figures/scaling.svg'
     """
 
     root: str
@@ -69,14 +67,6 @@ class EwokPaths:
         """Right or wrong, for one model and way of asking."""
         return self.table(f"judgements/{condition}/{eval_type}/{model}")
 
-    def printed(self, name: str, suffix: str) -> str:
-        """A printed table."""
-        return f"{self.root}/tables/{name}.{suffix}"
-
-    def figure(self, name: str, suffix: str) -> str:
-        """A figure."""
-        return f"{self.root}/figures/{name}.{suffix}"
-
 
 def prompt_file(name: str) -> Path:
     """The file of a set of prompts, or the user's own."""
@@ -87,17 +77,9 @@ def prompt_file(name: str) -> Path:
     )
 
 
-SIMULATED = "simulated"
-
-
 def has_responses(study: Study) -> bool:
     """Whether people's answers are cleaned."""
     return bool(study["ewok"]["human"]["responses"])
-
-
-def is_simulated(study: Study) -> bool:
-    """Whether the people are simulated."""
-    return bool(study["ewok"]["human"]["responses"] == SIMULATED)
 
 
 def has_both_ways(study: Study) -> bool:
@@ -168,15 +150,6 @@ def has_likeness(study: Study) -> bool:
     return asked and has_people_rated(study) and bool(study["models"]) and not is_released(study)
 
 
-def compared_conditions(study: Study) -> list[str]:
-    """The conditions whose items are of the same templates, the reference first."""
-    return [
-        name
-        for name, condition in study["ewok"]["conditions"].items()
-        if not condition["items"]["families"]
-    ]
-
-
 def family_conditions(study: Study) -> list[str]:
     """The conditions whose items are the materials' families; at most one."""
     return [
@@ -191,11 +164,6 @@ def has_families(study: Study) -> bool:
     return bool(family_conditions(study)) and not is_released(study)
 
 
-def has_conditions(study: Study) -> bool:
-    """Whether there are several conditions to compare."""
-    return len(compared_conditions(study)) > 1 and not is_released(study)
-
-
 def has_pairs(study: Study) -> bool:
     """Whether there are models to compare."""
     return len(study["models"]) > 1
@@ -206,16 +174,6 @@ def has_comparisons(study: Study) -> bool:
     return has_pairs(study) or (
         bool(study["models"]) and bool(baselines(study)) and not is_released(study)
     )
-
-
-def has_versions(study: Study) -> bool:
-    """Whether models are compared on several items of each template."""
-    items = study["ewok"]["conditions"][next(iter(study["ewok"]["conditions"]))]["items"]
-    first, _, last = str(items["versions"]).partition("-")
-    are_several = (
-        items["per_template"] > 1 if items["mode"] == "independent" else last not in ("", first)
-    )
-    return has_pairs(study) and (is_released(study) or are_several)
 
 
 def has_strict_likert(study: Study) -> bool:
@@ -251,29 +209,6 @@ def prompting_setups(study: Study) -> list[str]:
         for p in ("likert_", "choice_")
     )
     return sorted(likert & choice)
-
-
-def control_models(study: Study, registry: Registry) -> list[str]:
-    """The models of the study that this pipeline trains itself."""
-    return [model for model in study["models"] if registry[model].get("control")]
-
-
-def has_generalisation(study: Study, registry: Registry) -> bool:
-    """Whether what control models had seen can be distinguished from what is new to them."""
-    is_theirs = (
-        edition(study["ewok"]["materials"]["source"]) == BUILTIN
-    )  # the edition that their stories are written from
-    return (
-        has_logprobs(study)
-        and bool(control_models(study, registry))
-        and is_theirs
-        and not is_released(study)
-    )
-
-
-def has_doses(study: Study, registry: Registry) -> bool:
-    """Whether control models read items more or less often."""
-    return len(set(study["controls"]["doses"])) > 1
 
 
 def has_known_sizes(study: Study, registry: Registry) -> bool:

@@ -36,44 +36,36 @@ class Trials(Table, name="trials", version=2, key=["number"], unique=["trial_id"
     only (paper, Section 3.4).
     """
 
-    number: int = column(ge=0, description="Place in the set, from 0.")
-    trial_id: int = column(
-        description="Signed 64-bit number derived from the content; the official Key."
-    )
+    number: int = column("Place in the set, from 0.", ge=0)
+    trial_id: int = column("Signed 64-bit number derived from the content; the official Key.")
     tuple_id: str = column(min_length=1)
     problem: str = column(isin=PROBLEMS)
-    size: int = column(ge=SMALLEST, le=LARGEST, description="Entities of the description.")
+    size: int = column("Entities of the description.", ge=SMALLEST, le=LARGEST)
     complexity: int = column(
-        ge=0,
-        le=6,
-        description=(
+        (
             "Ternary relations: none, exactly one, all but one relation; in motion, the number of"
             " updates."
         ),
+        ge=0,
+        le=6,
     )
-    arity: int = column(ge=2, le=3, description="Arguments of the query, the official query_len.")
-    span: int = column(nullable=True, description="Largest minus smallest index in the query.")
+    arity: int = column("Arguments of the query, the official query_len.", ge=2, le=3)
+    span: int = column("Largest minus smallest index in the query.", nullable=True)
     skin: str = column(min_length=1)
-    wording: str = column(min_length=1, description="The question's wording, e.g. directQ1.")
-    description: str = column(str_startswith="[", description="Relations in the official notation.")
-    query: str = column(
-        description="One relation; for consistency the one that the tuple's trials differ in."
-    )
-    entities: str = column(
-        str_startswith="[", description="JSON list: the entities' names by index."
-    )
-    text: str = column(min_length=1, description="The question that a model reads.")
-    gold: str = column(isin=DISGUISES, description="The right answer in disguise.")
-    n_worlds: int = column(ge=0, description="Worlds that satisfy the description.")
-    depth: int = column(
-        ge=0, description="Size of the smallest set of relations that decides the trial."
-    )
+    wording: str = column("The question's wording, e.g. directQ1.", min_length=1)
+    description: str = column("Relations in the official notation.", str_startswith="[")
+    query: str = column("One relation; for consistency the one that the tuple's trials differ in.")
+    entities: str = column("JSON list: the entities' names by index.", str_startswith="[")
+    text: str = column("The question that a model reads.", min_length=1)
+    gold: str = column("The right answer in disguise.", isin=DISGUISES)
+    n_worlds: int = column("Worlds that satisfy the description.", ge=0)
+    depth: int = column("Size of the smallest set of relations that decides the trial.", ge=0)
     moment: str = column(
-        nullable=True,
-        description=(
+        (
             "In motion, what is asked about: after all, before all, after change K, without"
             " change K."
         ),
+        nullable=True,
     )
 
 
@@ -90,40 +82,33 @@ class Responses(
     trials.
     """
 
-    trial_id: int = column(description="The trial's; the official Key.")
+    trial_id: int = column("The trial's; the official Key.")
     prompting: str = column(
-        str_matches=r"^[a-z][a-z0-9_]*$", description="Name of the prompt set, e.g. basic, icl_iid."
+        "Name of the prompt set, e.g. basic, icl_iid.", str_matches=r"^[a-z][a-z0-9_]*$"
     )
-    sample: int = column(
-        ge=0, description="0 where answers are greedy; else counts the samples of a trial."
-    )
+    sample: int = column("0 where answers are greedy; else counts the samples of a trial.", ge=0)
     answer: str = column(
-        nullable=True, isin=list(DISGUISE), description="Normalised; missing unless status is ok."
+        "Normalised; missing unless status is ok.", nullable=True, isin=list(DISGUISE)
     )
     status: str = column(isin=RESPONSE_STATUSES)
     reply: str = column(
-        description="The first reply, without thoughts; constrained: the option that was chosen."
+        "The first reply, without thoughts; constrained: the option that was chosen."
     )
-    follow_up: str = column(
-        nullable=True, description="The reply to the second question, where it was asked."
-    )
+    follow_up: str = column("The reply to the second question, where it was asked.", nullable=True)
     thoughts: str = column(
-        nullable=True,
-        description="What the model thought before its replies, never read as answers.",
+        "What the model thought before its replies, never read as answers.", nullable=True
     )
     conversation: str = column(
-        str_startswith="[", description="JSON: all messages, role and content, in order."
+        "JSON: all messages, role and content, in order.", str_startswith="["
     )
     form: str = column(
-        isin=FORMS, description="chat: through the chat template; text: as text to be continued."
+        "chat: through the chat template; text: as text to be continued.", isin=FORMS
     )
-    finish: str = column(isin=FINISHES, description="Why the last reply ended.")
-    n_tokens: int = column(ge=0, description="New tokens of all replies, without thoughts.")
-    n_thought_tokens: int = column(ge=0, description="New tokens of thoughts.")
+    finish: str = column("Why the last reply ended.", isin=FINISHES)
+    n_tokens: int = column("New tokens of all replies, without thoughts.", ge=0)
+    n_thought_tokens: int = column("New tokens of thoughts.", ge=0)
     margin: float = column(
-        ge=0,
-        nullable=True,
-        description="Constrained: nats by which the second best option is behind.",
+        "Constrained: nats by which the second best option is behind.", ge=0, nullable=True
     )
 
 
@@ -178,12 +163,10 @@ class Summaries(results.Summaries, name="worldsense_summaries"):
     metric: str = column(isin=METRICS)
     grouping: str = column(isin=list(GROUPINGS))
     sem: float = column(
-        ge=0,
-        nullable=True,
-        description="As the paper's, over tuples; missing where a cell has a single tuple.",
+        "As the paper's, over tuples; missing where a cell has a single tuple.", ge=0, nullable=True
     )
     conf95: float = column(
-        ge=0, nullable=True, description="1.96 standard errors over tuples, as the paper prints it."
+        "1.96 standard errors over tuples, as the paper prints it.", ge=0, nullable=True
     )
     status: str = column(isin=SUMMARY_STATUSES)
 
@@ -200,14 +183,3 @@ class Comparisons(results.Comparisons, name="worldsense_comparisons"):
 
 class Reproduction(results.Reproduction, name="worldsense_reproduction"):
     """Every published number next to ours."""
-
-
-class Trainings(Table, name="worldsense_trainings", version=1, key=["model", "step"]):
-    """One row per step of each training of a study (paper, Section 5.4)."""
-
-    model: str = column(min_length=1, description="The model that the training makes.")
-    step: int = column(ge=1)
-    lessons: int = column(ge=1, description="Lessons seen, with repetitions.")
-    loss: float = column(description="Nats per token that counts.")
-    learning_rate: float = column(ge=0)
-    gradient_norm: float = column(ge=0, nullable=True, description="Before it is limited.")

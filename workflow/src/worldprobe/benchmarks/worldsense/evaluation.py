@@ -10,11 +10,7 @@ import pandas as pd
 from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.analysis.reproduction import SOURCE, read_published
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries
-from worldprobe.benchmarks.worldsense.selection import (
-    problems_of,
-    prompting_name,
-    show_tokens,
-)
+from worldprobe.benchmarks.worldsense.selection import problems_of, prompting_name, show_tokens
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import OVERALL
@@ -22,7 +18,7 @@ from worldprobe.models.chat import has_template
 from worldprobe.models.checkpoint import locate
 from worldprobe.models.loading import load_tokenizer
 from worldprobe.models.registry import CAUSAL, refuse_prompting
-from worldprobe.report.model_names import Roster
+from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.origins import notes
 from worldprobe.report.results import benchmark_result, estimate, sample_of
 
@@ -112,7 +108,7 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
     shown = pd.concat(
         [
             own[(own["grouping"] == OVERALL) & (own["metric"] == "accuracy")],
-            by_problem.sort_values("group", key=lambda groups: groups.map(order.index)),
+            sort_by(by_problem, "group", order),
             own[(own["grouping"] == OVERALL) & (own["metric"] == "bias")],
         ]
     )

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import bz2
 import json
-import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,23 +14,13 @@ import pandas as pd
 from worldprobe.benchmarks.worldsense.analysis.questions import WORDS
 from worldprobe.benchmarks.worldsense.analysis.statistics import FOLDED, POLARITY, WEIGHT
 from worldprobe.benchmarks.worldsense.contracts import Trials
-from worldprobe.benchmarks.worldsense.inference.ask import choose, responses, write_prompts
+from worldprobe.benchmarks.worldsense.inference.ask import write_prompts
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, answers_of
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file
-from worldprobe.inference.lm_eval import (
-    READING,
-    Run,
-    Sample,
-    questions,
-    read_logprobs,
-    tasks,
-    template,
-    warning,
-)
+from worldprobe.inference.lm_eval import READING, questions, tasks, template, warning
 from worldprobe.log import LOGGER
-from worldprobe.models.engine import NOT_FINITE, Scored
 from worldprobe.provenance import canary_comments
 from worldprobe.report.dataset_folder import Dataset, Licence
 
@@ -81,10 +70,6 @@ def describe_trials(n_rows: int, of_set: str | None, canary: str | None) -> Data
 
 BENCHMARK = "worldsense"
 PROMPTING = "constrained_sum"
-FIX = (
-    "Export these trials again (`worldprobe worldsense export TRIALS --format lm-eval`) and log the"
-    " samples of that task."
-)
 
 _UTILS = f'''"""Loads the trials of this folder and judges an answer: for lm-evaluation-harness."""
 {READING}
@@ -141,48 +126,6 @@ def task_files(
     )
     yield "README.md", page.lstrip().encode()
     yield questions(rows, canary, password)
-
-
-def read_responses(run: Run, trials: pd.DataFrame) -> pd.DataFrame:
-    """The answers that a run of such a task chose.
-
-    Args:
-        run: with samples of the task.
-        trials: in our columns, all of which must have been asked, and no others.
-
-    Returns:
-        contracts.Responses; lm-eval does not log numbers of tokens, so n_tokens is 0.
-
-    Raises:
-        UserError: a line is not a sample of these trials, or some were not asked.
-    """
-    prompts = load_prompt_set(PROMPTING)
-    asked = list(
-        zip(
-            trials["trial_id"].tolist(),
-            write_prompts(trials, prompts, None),
-            trials["problem"],
-            strict=True,
-        )
-    )
-    wanted = {
-        str(trial): [(text, f" {option}") for option in answers_of(problem)]
-        for trial, text, problem in asked
-    }
-    found = read_logprobs(run, wanted, _trial, "trial {}".format, "these trials", FIX)
-    rows = [
-        choose(trial, text, problem, [_scored(one) for one in found[str(trial)]], prompts)
-        for trial, text, problem in asked
-    ]
-    return responses(rows, PROMPTING, "text")
-
-
-def _trial(sample: Sample) -> str:
-    return str(sample.doc.get("trial_id"))[:60]
-
-
-def _scored(logprob: float) -> Scored:
-    return Scored(logprob, 0) if math.isfinite(logprob) else Scored(None, 0, (NOT_FINITE,))
 
 
 def results_name(prompting: str, model: str, is_compressed: bool = True) -> str:

@@ -1,6 +1,4 @@
-"""WorldSense's figures: the paper's Figures 3 to 6, readable with one model and with twenty;
-trainings; maps around chance.
-"""
+"""WorldSense's figures: the paper's Figures 3 to 6, readable with one model and with twenty."""
 
 from __future__ import annotations
 
@@ -11,11 +9,9 @@ import pandas as pd
 from worldprobe.benchmark import figure
 from worldprobe.benchmarks.worldsense import outputs
 from worldprobe.benchmarks.worldsense.selection import (
-    PROBLEM_NAMES,
     PROMPTINGS,
     SUMMARIES,
     interval_ends,
-    language_models,
     main_promptings,
     main_set,
     of_main,
@@ -23,16 +19,12 @@ from worldprobe.benchmarks.worldsense.selection import (
     place,
     problems_of,
     prompting_name,
-    sorted_by,
 )
-from worldprobe.benchmarks.worldsense.skins.skins import TEST_SKINS
-from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD, SETS
+from worldprobe.benchmarks.worldsense.skins.vocabulary import SETS
 from worldprobe.contracts.results import OVERALL
-from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.lines import draw_lines
-from worldprobe.report.model_names import Roster
-from worldprobe.report.style import Block, draw_block
+from worldprobe.report.model_names import Roster, sort_by
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,10 +58,7 @@ def problems(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         rows = of_main(pick(summaries, "problem", measure, columns=("problem",)))
         parts.append(rows.assign(panel=measure, mark=rows["problem"]))
     rows = pd.concat(parts, ignore_index=True)
-    order = {name: number for number, name in enumerate(problems_of(rows))}
-    return _tidy(
-        rows.sort_values("problem", key=lambda column: column.map(order), kind="stable"), roster
-    )
+    return _tidy(sort_by(rows, "problem", problems_of(rows)), roster)
 
 
 @figure(
@@ -161,12 +150,12 @@ def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
     problems, open ones for their trivial controls; grey where a mean is at chance, or no bias.
     """
     models = list(dict.fromkeys(frame["model"]))
-    names = dict(zip(frame["model"], frame["name"], strict=True))
+    names = style.names(frame)
     parts = frame["mark"].str.split(".", expand=True)
     frame = frame.assign(kind=parts[0], condition=parts[1])
     kinds = list(dict.fromkeys(frame["kind"]))
     conditions = sorted(set(frame["condition"]), key=lambda name: (name != "trivial", name))
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     shown = {model: style.shortened(names[model], size, 1.5) for model in models}
     left = style.widest(shown.values(), size) + 0.12
     tall = min(0.22, max(0.17, 3.6 / len(models))) * len(models) + 0.06
@@ -222,9 +211,9 @@ CONDITIONS = {"normal": "problem", "trivial": "its trivial control"}
 def draw_dots(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Two panels next to each other: accuracy, and size of the bias."""
     models = list(dict.fromkeys(frame["model"]))
-    names = dict(zip(frame["model"], frame["name"], strict=True))
+    names = style.names(frame)
     marks = list(dict.fromkeys(frame["mark"]))
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     shown = {model: style.shortened(names[model], size, 1.5) for model in models}
     left = style.widest(shown.values(), size) + 0.12
     tall = min(0.34, max(0.24, 4.8 / len(models))) * len(models) + 0.1
@@ -295,55 +284,6 @@ def size(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     return by_axis(pd.concat(parts, ignore_index=True), roster)
 
 
-@figure(
-    name="worldsense_depth",
-    inputs=[SUMMARIES],
-    title="Depth and open worlds",
-    section="difficulty",
-    caption=(
-        "Accuracy by the fewest relations that decide a trial, and by the number of worlds that the"
-        " description leaves open, with 95% intervals over skins; grey: at chance throughout."
-    ),
-    when=(outputs.is_asked, outputs.has_normal_problems),
-)
-def depth(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """By relations that must be combined, for the normal problems, and by worlds left open.
-
-    Raises:
-        UserError: the set has none of these problems.
-    """
-    rows = of_main(pick(summaries, "problem_depth", columns=("problem", "depth")))
-    by_depth = rows.assign(
-        panel=rows["problem"].map(PROBLEM_NAMES),
-        axis="relations to combine",
-        x=rows["depth"].astype(int),
-    )
-    normal = [
-        "Infer.normal",
-        "Consist.normal",
-        "Compl.normal",
-        "Infer.extrema",
-        "Infer.parallel",
-        *HARD,
-    ]
-    by_depth = by_depth[by_depth["problem"].isin(normal)]
-    order = {name: number for number, name in enumerate(normal)}
-    by_depth = by_depth.sort_values("problem", key=lambda column: column.map(order), kind="stable")
-    worlds = of_main(pick(summaries, "problem_worlds", columns=("problem", "worlds")))
-    worlds = worlds[worlds["problem"] == "Compl.normal"]
-    by_worlds = worlds.assign(
-        panel=PROBLEM_NAMES["Compl.normal"], axis="worlds left open", x=worlds["worlds"].astype(int)
-    )
-    both = pd.concat([by_depth, by_worlds], ignore_index=True)
-    if both.empty:
-        raise UserError(
-            "summaries",
-            "contain no normal problem.",
-            "Add one to the study, or leave this figure out.",
-        )
-    return by_axis(both, roster)
-
-
 def by_axis(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Rows of ``panel``, ``axis`` and ``x`` as ``draw_lines`` draws them."""
     rows = rows.assign(order=pd.factorize(rows["panel"] + rows["axis"])[0])
@@ -352,130 +292,10 @@ def by_axis(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 
 
 @size.drawn_by
-@depth.drawn_by
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A panel for each problem and axis."""
     figure = draw_lines(frame, width)
     for axes in figure.axes:
         if axes.get_xlabel() == "ternary relations":
             axes.set_xticks([0, 1, MORE], ["0", "1", "2 or more"])
-    return figure
-
-
-#: Short headings of the problems.
-HEADINGS = {name: title.replace(", ", ",\n") for name, title in PROBLEM_NAMES.items()}
-
-
-@figure(
-    name="worldsense_skins",
-    inputs=[SUMMARIES],
-    title="Skins by problem",
-    section="skins",
-    caption="Accuracy by skin and problem, averaged over models. White is chance.",
-    when=outputs.is_asked,
-)
-def skins(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """Accuracy by skin and problem, the mean over models; rules of known behaviour stay out where
-    there are others.
-    """
-    rows = of_main(pick(summaries, "problem_skin", columns=("problem", "skin")))
-    rows = rows[rows["model"].isin(language_models(list(rows["model"].unique()), roster))]
-    means = (
-        rows.groupby(["skin", "problem"], sort=False)["mean"].agg(["mean", "count"]).reset_index()
-    )
-    skins = sorted(
-        set(means["skin"]),
-        key=lambda name: (TEST_SKINS.index(name) if name in TEST_SKINS else 99, name),
-    )
-    problems = problems_of(means)
-    ranks = [
-        (skins.index(s), problems.index(p))
-        for s, p in zip(means["skin"], means["problem"], strict=True)
-    ]
-    return sorted_by(means, ranks).rename(columns={"count": "n_models"})
-
-
-@skins.drawn_by
-def draw_skins(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """Numbers on colours."""
-    skins, problems = list(dict.fromkeys(frame["skin"])), problems_of(frame)
-    matrix = frame.pivot(index="skin", columns="problem", values="mean").reindex(
-        index=skins, columns=problems
-    )
-    size = style.BODY if width == "double" else style.SMALL - 0.6
-    names = [skin.replace("_", ", ") for skin in skins]
-    left = style.widest(names, size) + 0.1
-    plot = (style.WIDTHS[width] - left - 0.08, 0.16 * len(skins))
-    figure = style.canvas(width, 0.36 + plot[1] + 0.22)
-    axes = style.axes_at(figure, left, 0.36, *plot)
-    headings = [HEADINGS[name] for name in problems]
-    draw_block(axes, Block(matrix.to_numpy(float), names, headings), size=size, numbers=True)
-    style.corner_note(figure, style.AROUND_CHANCE_WORDS, size)
-    return figure
-
-
-@figure(
-    name="worldsense_places",
-    inputs=[SUMMARIES],
-    title="Places asked about",
-    section="difficulty",
-    caption=(
-        "Accuracy of binary questions by the two places in the line that they ask about (1: the"
-        " first), averaged over models."
-    ),
-    when=(outputs.is_asked, outputs.has_places),
-)
-def places(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """Accuracy by problem, size and the two places that are asked about, the mean over models.
-
-    Raises:
-        UserError: no question is about two places.
-    """
-    rows = of_main(pick(summaries, "problem_size_places", columns=("problem", "size", "places")))
-    rows = rows[rows["model"].isin(language_models(list(rows["model"].unique()), roster))]
-    rows = rows[rows["problem"].isin(("Infer.normal", "Consist.normal"))]
-    if rows.empty:
-        raise UserError("summaries", "no question asks about two places.", "Leave this figure out.")
-    means = (
-        rows.groupby(["problem", "size", "places"], sort=True)["mean"]
-        .agg(["mean", "count"])
-        .reset_index()
-    )
-    places = means["places"].str.split("-", expand=True).astype(int)
-    means = means.assign(
-        first=places[0], second=places[1], wrong=1 - means["mean"], n_models=means["count"]
-    )
-    order = {name: number for number, name in enumerate(problems_of(means))}
-    means = means.sort_values(
-        ["problem", "size"], key=lambda c: c.map(order) if c.name == "problem" else c, kind="stable"
-    )
-    return (
-        means[["problem", "size", "first", "second", "wrong", "n_models"]]
-        .astype({"size": int})
-        .reset_index(drop=True)
-    )
-
-
-@places.drawn_by
-def draw_places(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """A triangle for each problem and size: accuracy of questions about each pair of places."""
-    panels = list(dict.fromkeys(zip(frame["problem"], frame["size"], strict=True)))
-    most = int(frame["size"].max()) - 2
-    width = width if len(panels) > 3 else "single"
-    size = style.BODY if width == "double" else style.SMALL
-    columns = min(len(panels), 6 if width == "double" else 3)
-    tall = min(0.3 * most, (style.WIDTHS[width] - 0.5) / columns - 0.3)
-    figure, grid, _ = style.grid(
-        width, len(panels), columns, tall, 0.42, gap=0.3, head=0.68, foot=0.36, top=0.5
-    )
-    for number, (axes, (problem, entities)) in enumerate(zip(grid, panels, strict=True)):
-        here = frame[(frame["problem"] == problem) & (frame["size"] == entities)]
-        matrix = 1 - here.pivot(index="first", columns="second", values="wrong")
-        block = Block(matrix.to_numpy(float), *(list(map(str, one)) for one in matrix.axes))
-        draw_block(axes, block, size=size, numbers=True)
-        axes.set_title(f"{PROBLEM_NAMES[problem]},\n{entities} entities", fontsize=size, pad=4)
-        axes.set_xlabel("second place", fontsize=size)
-        if number % columns == 0:
-            axes.set_ylabel("first place", fontsize=size)
-    style.corner_note(figure, f"{style.AROUND_CHANCE_WORDS}, grey: not asked", size)
     return figure

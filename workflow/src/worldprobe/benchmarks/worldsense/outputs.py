@@ -35,19 +35,6 @@ def released_trials(folder: str, name: str) -> str:
     return f"{folder}/{'test_set' if name == 'test' else f'other_tests/{name}'}/trials.jsonl.bz2"
 
 
-def set_of(path: Path) -> str:
-    """The set that a file of trials contains, by the names of the two functions above.
-
-    >>> (
-    ...     set_of(Path("results/default/worldsense/trials/ood-size.parquet")),
-    ...     set_of(Path("test_set/trials.jsonl.bz2")),
-    ... )
-    ('ood-size', 'test')
-    """
-    name = path.name.partition(".")[0]
-    return path.absolute().parent.name.removesuffix("_set") if name == "trials" else name
-
-
 def examples_table(study: Study, name: str) -> str:
     """Solved trials like those of a set, from which examples are drawn."""
     return f"{root(study)}/examples/{name}.parquet"
@@ -181,26 +168,12 @@ def has_tuned_models(study: Study) -> bool:
     return any("+" in model and model in asked for model in made_models(study))
 
 
-def has_normal_problems(study: Study) -> bool:
-    """Whether the main set has a problem that needs a world in mind."""
-    return has_any(
-        study,
-        _main_set(study),
-        (*vocabulary.NORMAL, *vocabulary.HARD, "Infer.extrema", "Infer.parallel"),
-    )
-
-
-def has_places(study: Study) -> bool:
-    """Whether questions of the main set are about two places in a line."""
-    return has_any(study, _main_set(study), ("Infer.normal", "Consist.normal"))
-
-
 def has_controls(study: Study) -> bool:
     """Whether problems of the main set come with controls, so that the two can be compared."""
-    return has_any(study, _main_set(study), (*vocabulary.NORMAL, *vocabulary.TRIVIAL))
+    return has_any(study, main_set(study), (*vocabulary.NORMAL, *vocabulary.TRIVIAL))
 
 
-def _main_set(study: Study) -> list[str]:
+def main_set(study: Study) -> list[str]:
     """The set that most tables show; none where none is asked."""
     return sorted(asked_sets(study), key=vocabulary.SETS.index)[:1]
 

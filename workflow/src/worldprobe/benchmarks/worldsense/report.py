@@ -40,7 +40,17 @@ from worldprobe.report.origins import (
     read_origins,
 )
 from worldprobe.report.page import Cell, Material, Part, cell_of, notices, render_template
-from worldprobe.report.sheet import MODEL, MODEL_ONCE, Column, Sheet, decimals, span, whole_number
+from worldprobe.report.sheet import (
+    MODEL,
+    MODEL_ONCE,
+    Column,
+    Sheet,
+    decimals,
+    number_column,
+    span,
+    text_column,
+    whole_number,
+)
 
 PACKAGE = "worldprobe.benchmarks.worldsense"
 QUESTION = "Does a language model keep a small world in mind?"
@@ -91,7 +101,7 @@ def compose(material: Material) -> Part:
             "caveats.html.jinja",
             rules={model: roster[model].name for model in models if roster[model].is_rule},
             found=find_problems(summaries, by_problem, asked),
-            asked=[roster[model].name for model in asked],
+            asked=roster.names(asked),
         ),
         overview=_overview(
             overall,
@@ -153,11 +163,11 @@ def _lead(means: pd.DataFrame) -> Markup:
 
 
 def _models_sheet(means: pd.DataFrame) -> Sheet:
-    ways = [Column("Prompting", ("prompting",), is_number=False)]
+    ways = [text_column("Prompting", "prompting")]
     more = [
-        Column("Against the counting rule", ("against_rule",), is_number=False),
+        text_column("Against the counting rule", "against_rule"),
         *(ways if means["prompting"].nunique() > 1 else []),
-        Column("Unreadable", ("invalid",), "{:.1%}".format),
+        number_column("Unreadable", "invalid", "{:.1%}".format),
     ]
     note = (
         "No interval: there is one skin, or all skins are alike. Unreadable answers count as wrong."
@@ -221,7 +231,7 @@ def find_biases(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -
     rows = selection.of_main(selection.pick(summaries, "problem", "bias", columns=("problem",)))
     rows = rows[rows["model"].isin(asked)]
     return rows.assign(
-        name=[roster[model].name for model in rows["model"]],
+        name=roster.names(rows["model"]),
         problem=rows["problem"].map(selection.PROBLEM_NAMES),
         against=standing(rows, 0.0),
     ).sort_values("mean", ignore_index=True)
@@ -237,10 +247,10 @@ def _biases_sheet(biases: pd.DataFrame) -> Sheet:
         biases[is_shown].reset_index(drop=True),
         (
             MODEL,
-            Column("Problem", ("problem",), is_number=False),
-            Column("Bias", ("mean",), decimals(2)),
+            text_column("Problem", "problem"),
+            number_column("Bias", "mean", decimals(2)),
             Column("95% interval over skins", ("ci_low", "ci_high"), span),
-            Column("Against 0", ("against",), is_number=False),
+            text_column("Against 0", "against"),
         ),
         notes=(
             "Above 0: towards TRUE, POSSIBLE, KNOWN; below: FALSE, IMPOSSIBLE, UNKNOWN. Intervals"
@@ -314,10 +324,10 @@ def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sh
         pd.DataFrame(lines),
         (
             MODEL_ONCE,
-            Column("Prompting", ("prompting",), is_number=False),
-            Column("Read by", ("read_by",), is_number=False),
-            Column("Replies", ("replies",), whole_number),
-            *(Column(heading, (key,), whole_number) for key, heading in counts.items()),
+            text_column("Prompting", "prompting"),
+            text_column("Read by", "read_by"),
+            number_column("Replies", "replies", whole_number),
+            *(number_column(heading, key, whole_number) for key, heading in counts.items()),
         ),
         notes=(
             "Replies are all that were not cut: to the question, and to the second question that"

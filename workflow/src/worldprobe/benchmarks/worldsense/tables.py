@@ -28,7 +28,6 @@ from worldprobe.report.sheet import (
     ABSENT,
     DETECTABLE,
     INTERVAL,
-    MODEL,
     MODEL_ONCE,
     MORE_THAN_POSSIBLE,
     Column,
@@ -36,8 +35,10 @@ from worldprobe.report.sheet import (
     as_text,
     decimals,
     is_absent,
+    number_column,
     p_value,
     span,
+    text_column,
     whole_number,
 )
 
@@ -123,12 +124,7 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     frame["metric"] = "accuracy"
     columns = [
         MODEL_ONCE,
-        Column(
-            "Prompting",
-            ("eval_type",),
-            lambda name: selection.prompting_name(str(name)),
-            is_number=False,
-        ),
+        text_column("Prompting", "eval_type", lambda name: selection.prompting_name(str(name))),
         Column("Accuracy", ("metric", "mean", "conf95"), show_mean),
         Column("Over skins", ("ci_low", "ci_high"), span),
         Column(
@@ -138,13 +134,13 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         ),
         Column("Strict", ("metric", "strict", "strict_conf95"), show_mean),
         Column("Bias", ("bias", "bias_conf95"), lambda mean, half: show_mean("bias", mean, half)),
-        Column("Invalid", ("invalid",), decimals(3)),
+        number_column("Invalid", "invalid"),
         Column(
             "Agreement across skins",
             ("consistency", "consistency_ci_low", "consistency_ci_high"),
             _show_consistency,
         ),
-        Column("Paper", ("published",), lambda mean: show_mean("accuracy", mean, None)),
+        number_column("Paper", "published", lambda mean: show_mean("accuracy", mean, None)),
     ]
     if frame["published"].isna().all():
         columns.pop()
@@ -200,11 +196,8 @@ def promptings(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem and prompting (Table 8)."""
     rows = _both_metrics(summaries)
     rows = rows[rows["condition"] == selection.main_set(rows)]
-    prompting = Column(
-        "Prompting",
-        ("eval_type",),
-        lambda name: selection.prompting_name(str(name)),
-        is_number=False,
+    prompting = text_column(
+        "Prompting", "eval_type", lambda name: selection.prompting_name(str(name))
     )
     title = f"WorldSense ({selection.main_set(rows)}): accuracy and response bias by prompting."
     return _by_problem(rows, roster, "table8", title, prompting)
@@ -294,8 +287,8 @@ def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         frame=frame,
         columns=(
             problem_column(),
-            Column("Cx.", ("complexity",), lambda name: str(name)[-1]),
-            Column("Query", ("query",), is_number=False),
+            number_column("Cx.", "complexity", lambda name: str(name)[-1]),
+            text_column("Query", "query"),
             *model_columns(frame),
             *columns,
         ),
@@ -333,7 +326,7 @@ def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     )
 
 
-_SET = Column("Set", ("condition",), is_number=False)
+_SET = text_column("Set", "condition")
 
 
 def _both_metrics(summaries: pd.DataFrame) -> pd.DataFrame:
@@ -360,9 +353,7 @@ def _by_problem(
     frame, columns = grid(
         rows, keys, "problem", selection.problems_of(rows), roster, block, theirs=theirs
     )
-    metric = Column(
-        "", ("metric",), lambda name: str(name).capitalize(), is_number=False, once=True
-    )
+    metric = text_column("", "metric", lambda name: str(name).capitalize(), once=True)
     return Sheet(
         title,
         frame,
@@ -481,7 +472,7 @@ def _in_order(
         for row in frame[columns].itertuples(index=False, name=None)
     ]
     named = selection.sorted_by(frame, rank)
-    named.insert(0, "name", [roster[model].name for model in named["model"]])
+    named.insert(0, "name", roster.names(named["model"]))
     return named
 
 
@@ -491,14 +482,14 @@ def problem_column(name: str = "problem", once: bool = True) -> Column:
     def shown(problem: object) -> str:
         return selection.PROBLEM_NAMES.get(str(problem), "Average")
 
-    return Column("Problem", (name,), shown, is_number=False, once=once)
+    return text_column("Problem", name, shown, once=once)
 
 
 def model_columns(frame: pd.DataFrame, *more: Column) -> list[Column]:
     """The model's column, further ones, and where a row comes from if any is the paper's."""
     columns = [MODEL_ONCE, *more]
     if (frame["source"] == PAPERS).any():
-        columns.append(Column("From", ("source",), as_text, is_number=False))
+        columns.append(text_column("From", "source"))
     return columns
 
 
@@ -538,24 +529,24 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
     ]
     rows = selection.sorted_by(rows, rank)
     frame = rows.assign(
-        name_a=[roster[m].name for m in rows["model_a"]],
-        name_b=[roster[m].name for m in rows["model_b"]],
+        name_a=roster.names(rows["model_a"]),
+        name_b=roster.names(rows["model_b"]),
     )
     return Sheet(
         title=f"WorldSense ({name}): pairs of models on the same tuples.",
         frame=frame,
         columns=(
-            Column("Prompting", ("eval_type",), as_text, is_number=False, once=True),
-            Column("Model A", ("name_a",), is_number=False, once=True),
-            Column("Model B", ("name_b",), is_number=False),
-            Column("A", ("mean_a",), decimals(3)),
-            Column("B", ("mean_b",), decimals(3)),
-            Column("A − B", ("difference",), decimals(3)),
+            text_column("Prompting", "eval_type", once=True),
+            text_column("Model A", "name_a", once=True),
+            text_column("Model B", "name_b"),
+            number_column("A", "mean_a"),
+            number_column("B", "mean_b"),
+            number_column("A − B", "difference"),
             INTERVAL,
-            Column("p (Holm)", ("p_holm",), p_value),
+            number_column("p (Holm)", "p_holm", p_value),
             DETECTABLE,
-            Column("Skins", ("n_clusters",), whole_number),
-            Column("Tuples", ("n",), whole_number),
+            number_column("Skins", "n_clusters", whole_number),
+            number_column("Tuples", "n", whole_number),
         ),
         notes=(
             "Intervals (not corrected) and p generalise to other skins and abstract problems:"
@@ -566,103 +557,6 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
         ),
         finding=pairs_finding(frame),
         group="eval_type",
-    )
-
-
-@table(
-    name="worldsense_consistency",
-    inputs=[selection.SUMMARIES],
-    title="Agreement across skins",
-    section="skins",
-    caption=(
-        "How often a model gives the same answer to one abstract trial in two skins, corrected for"
-        " chance, and how much of that its accuracy explains."
-    ),
-    when=outputs.is_asked,
-)
-def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
-    """How often a model gives the same answer to one abstract trial in two skins, corrected for
-    chance, and how much of that its accuracy explains.
-    """
-    from worldprobe.benchmarks.worldsense.analysis.summarize import FEWEST
-
-    if not (
-        summaries["metric"] == "consistency"
-    ).any():  # trials in the words of one skin, for example
-        return _no_consistency(selection.of_main(selection.pick(summaries, OVERALL)), roster)
-    rows, explained = (
-        pd.concat(
-            [
-                selection.of_main(selection.pick(summaries, grouping, metric))
-                for grouping in ("problem", OVERALL)
-            ],
-            ignore_index=True,
-        )
-        for metric in ("consistency", "explained")
-    )
-    frame = rows.merge(
-        explained[["model", "group", "mean", "ci_low", "ci_high"]],
-        on=["model", "group"],
-        suffixes=("", "_explained"),
-    )
-    problems = [*selection.PROBLEM_NAMES, "all"]
-    models = roster.in_order(frame["model"])
-    ranks = [
-        (models.index(model), problems.index(group))
-        for model, group in zip(frame["model"], frame["group"], strict=True)
-    ]
-    frame = selection.sorted_by(frame, ranks)
-    frame["name"] = [roster[model].name for model in frame["model"]]
-    return Sheet(
-        title=f"WorldSense ({selection.main_set(rows)}): agreement across skins.",
-        frame=frame,
-        columns=(
-            MODEL_ONCE,
-            problem_column("group", once=False),
-            Column("Abstract trials", ("n",), whole_number),
-            Column("Agreement", ("mean",), decimals(2)),
-            INTERVAL,
-            Column("From accuracy", ("mean_explained",), decimals(2)),
-            Column("95% of draws", ("ci_low_explained", "ci_high_explained"), span),
-            Column("", ("status",), lambda status: _WHY_NOT.get(str(status), ""), is_number=False),
-        ),
-        notes=(
-            "Agreement is corrected for chance (Scott's pi): 0 is chance, 1 is always. Invalid"
-            " answers never agree. The interval is over skins or abstract trials, whichever is"
-            " wider.",
-            "From accuracy: the same after answers were exchanged at random within a problem,"
-            " size, complexity, query form and gold answer. An agreement within 95% of these"
-            " draws only reflects higher accuracy in some kinds of trials.",
-            f"Needs {FEWEST} abstract trials in several skins; an average needs all problems.",
-        ),
-        group="name",
-    )
-
-
-_WHY_NOT = {
-    "too_few_pairs": "too few pairs",
-    "one_answer": "one answer throughout",
-    "missing_problem": "a problem is missing",
-    "one_cluster": "one skin",
-    "no_spread": "all skins alike",
-}
-
-
-def _no_consistency(overall: pd.DataFrame, roster: Roster) -> Sheet:
-    """The models without a number; nothing of them is printed."""
-    models = roster.in_order(overall["model"])
-    return Sheet(
-        title=f"WorldSense ({selection.main_set(overall)}): agreement across skins.",
-        frame=pd.DataFrame(
-            {
-                "model": models,
-                "name": [roster[model].name for model in models],
-                "average": float("nan"),
-            }
-        ),
-        columns=(MODEL,),
-        printed=(),
-        notes=("No abstract problem occurs in more than one skin.",),
     )
 
 
@@ -692,20 +586,14 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
         ),
         frame=frame,
         columns=(
-            Column(
-                "Table",
-                ("block",),
-                lambda name: str(name).removeprefix("table"),
-                is_number=False,
-                once=True,
-            ),
-            Column("Model", ("model",), is_number=False, once=True),
-            Column("Prompting", ("eval_type",), is_number=False, once=True),
-            Column("Group", ("group",), is_number=False),
-            Column("Quantity", ("quantity",), is_number=False),
-            Column("Paper", ("printed",)),
-            Column("Ours", ("ours_printed",)),
-            Column("", ("shown",), is_number=False),
+            text_column("Table", "block", lambda name: str(name).removeprefix("table"), once=True),
+            text_column("Model", "model", once=True),
+            text_column("Prompting", "eval_type", once=True),
+            text_column("Group", "group"),
+            text_column("Quantity", "quantity"),
+            number_column("Paper", "printed", as_text),
+            number_column("Ours", "ours_printed", as_text),
+            text_column("", "shown"),
         ),
         notes=(
             str(provenance.details.get("summary", "")),

@@ -1,21 +1,10 @@
-"""Pairs of models on the same items, pairs of conditions of one model, and what may be said of
-each.
-
-Conditions of a study differ in how its items are filled, swapped, filtered or prompted. The
-templates of two conditions are the same, so they are pairs. Where both conditions have the same
-versions, each version of a template is a pair: whether its fillings are the same in both (other
-prompts, say) or drawn for each, the differences of versions vary as they should. Where the versions
-are others, a template's value in a condition is the mean over its items there, and the versions of
-each condition have a part of their own in the variance. So have those of one condition only, where
-the items of the other have fillings of their own.
-"""
+"""Pairs of models on the same items, and what may be said of each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from itertools import combinations, product
-from typing import Any, NamedTuple
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,14 +14,8 @@ from worldprobe.analysis.clusters import (
     Estimates,
     crossed_means,
     means_over_versions,
-    variance_of_mean,
 )
-from worldprobe.analysis.comparisons import (
-    ABOVE,
-    NEAR_TIES,
-    corrected,
-    place,
-)
+from worldprobe.analysis.comparisons import ABOVE, NEAR_TIES, corrected, place
 from worldprobe.analysis.comparisons import compare_models as compare_pairs
 from worldprobe.analysis.components import Part
 from worldprobe.analysis.summaries import Group
@@ -41,11 +24,10 @@ from worldprobe.benchmarks.ewok.analysis.panel import (
     WORDS,
     build_panel,
     cluster_codes,
-    has_own_fillings,
 )
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
-from worldprobe.benchmarks.ewok.contracts import Comparisons, ConditionComparisons
-from worldprobe.contracts.results import ALL, OVERALL, over_in_words
+from worldprobe.benchmarks.ewok.contracts import Comparisons
+from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models.registry import BASELINES
@@ -183,7 +165,7 @@ def compare_models(
     )
     table["interval_over"] += REPLICATES if replicates else ""
     table["finding"] = [
-        _finding(row, f"{row['model_a']} is better", f"{row['model_b']} is better")
+        describe_finding(row, f"{row['model_a']} is better", f"{row['model_b']} is better")
         for row in table.to_dict("records")
     ]
     return table[[name for name in Comparisons.columns if name in table]]
@@ -254,7 +236,7 @@ def pairs_without_items(comparisons: pd.DataFrame, models: Iterable[str]) -> lis
     return [[a, b] for a, b in combinations(sorted(models), 2) if frozenset((a, b)) not in compared]
 
 
-def _finding(row: Mapping[Any, Any], if_positive: str, if_negative: str) -> str:
+def describe_finding(row: Mapping[Any, Any], if_positive: str, if_negative: str) -> str:
     """What may be said of one comparison.
 
     Args:
@@ -277,256 +259,3 @@ def _finding(row: Mapping[Any, Any], if_positive: str, if_negative: str) -> str:
         better += " on these items only:" if row.get(own) else ", although"
         better += f" {', '.join(taught)} learned from part of the templates"
     return better if row["p_holm"] < 0.05 else f"{better}, but not after Holm's correction"
-
-
-TEMPLATE = ["domain", "meta_template", "template"]
-CONCEPTS = ["concept_a", "concept_b"]
-#: columns of a series' table of templates.
-VALUE, COUNT, TIED = "value", "n_items", "n_tied"
-
-
-class _Values(NamedTuple):
-    """A series in one condition.
-
-    Attributes:
-        templates: a row per template: its concepts, the mean over its items and the number of
-            these.
-        versions: a row per template and version, with the mean over its items.
-    """
-
-    templates: pd.DataFrame
-    versions: pd.DataFrame
-
-
-def compare_conditions(
-    judgements: Mapping[str, pd.DataFrame],
-    cluster: str = DEFAULT_CLUSTER,
-) -> pd.DataFrame:
-    """Compare the first condition, the reference, with each other one, for every model and eval
-    type that both have.
-
-    Args:
-        judgements: name of a condition -> its contracts.Judgements; the first is the reference.
-        cluster: the random factor: ``concept_pair`` or ``template``.
-
-    Returns:
-        contracts.ConditionComparisons: overall and by domain. A mean is over the templates that
-        both conditions have.
-
-    Raises:
-        UserError: fewer than two conditions, or nothing that two conditions have in common.
-    """
-    if len(judgements) < 2:
-        raise UserError(
-            "conditions",
-            "there are fewer than two.",
-            "Give the judgements of a reference and of another condition.",
-        )
-    reference, *others = judgements
-    shared = {name: not has_own_fillings(rows) for name, rows in judgements.items()}
-    values = {name: _template_values(rows) for name, rows in judgements.items()}
-    rows: list[dict[str, Any]] = []
-    for condition, series in product(others, sorted(values[reference])):
-        if series in values[condition]:
-            sides = {name: values[name][series] for name in (reference, condition)}
-            are_random = tuple(
-                shared[name] or _do_versions_differ(side, cluster) for name, side in sides.items()
-            )
-            found = _compare(sides[reference], sides[condition], cluster, are_random)
-            model, eval_type = series
-            key = {
-                "model_a": model,
-                "model_b": model,
-                "eval_type": eval_type,
-                "condition_a": condition,
-                "condition_b": reference,
-            }
-            rows += [
-                key | {"interval_over": over_in_words(WORDS[cluster], any(are_random))} | row
-                for row in found
-            ]
-    compared = {(row["condition_a"], row["model_a"], row["eval_type"]) for row in rows}
-    for condition in others:
-        for series in sorted(values[reference].keys() | values[condition].keys()):
-            if (condition, *series) not in compared:
-                LOGGER.warning(
-                    "%s, %s: not compared in %s, as no template has an accuracy in both",
-                    *series,
-                    condition,
-                )
-    if not rows:
-        problem = (
-            f'no model has answered the same templates in the same way in "{reference}" and in'
-            " another condition."
-        )
-        raise UserError(
-            "conditions",
-            problem,
-            "Give the judgements of the same models, of items from the same materials.",
-        )
-    table = corrected(pd.DataFrame(rows), ["grouping"])
-    for side in "ab":
-        own = {
-            name: table[f"{name}_{side}"] for name in ("mean", "ci_low", "ci_high", "n_near_ties")
-        }
-        own |= {"n": table[f"n_items_{side}"], "n_clusters": table["n_clusters"]}
-        table[f"place_{side}"] = place(pd.DataFrame(own).assign(n_ties=0), n_intervals=2)
-    table["finding"] = [
-        _finding(row, "the condition helps", "the condition hurts")
-        for row in table.to_dict("records")
-    ]
-    return table[[name for name in ConditionComparisons.columns if name in table]]
-
-
-def _template_values(judgements: pd.DataFrame) -> dict[tuple[str, str], _Values]:
-    """Series (model, eval_type) -> its templates' values."""
-    panel = build_panel(judgements)
-    accuracy = metric_values(panel)[0].astype(float)
-    tables = {}
-    for number, (model, eval_type) in enumerate(
-        zip(panel.series["model"], panel.series["eval_type"], strict=True)
-    ):
-        n_tied = (panel.is_tie | panel.is_near_tie)[number].sum(axis=1)
-        known = panel.items.assign(**{VALUE: accuracy[number], TIED: n_tied}).dropna(subset=[VALUE])
-        by_template = known.groupby(TEMPLATE, sort=True)
-        templates = by_template.agg(
-            **{name: (name, "first") for name in CONCEPTS},
-            **{VALUE: (VALUE, "mean"), COUNT: (VALUE, "size"), TIED: (TIED, "sum")},
-        ).reset_index()
-        versions = known.groupby([*TEMPLATE, "version"], sort=True)[VALUE].mean().reset_index()
-        tables[str(model), str(eval_type)] = _Values(templates, versions)
-    return tables
-
-
-def _do_versions_differ(values: _Values, cluster: str) -> bool:
-    """Whether versions of items with fillings of their own differ all the same."""
-    cells = values.versions.merge(values.templates[[*TEMPLATE, *CONCEPTS]], on=TEMPLATE)
-    codes, version = cluster_codes(cells, cluster), cells["version"].to_numpy()
-    found = crossed_means(cells[VALUE].to_numpy(float)[None], codes, version, tested=False)
-    return bool(found.p_versions[0] < VERSIONS_ALIKE)
-
-
-def _compare(
-    reference: _Values, other: _Values, cluster: str, are_random: Sequence[bool]
-) -> list[dict[str, Any]]:
-    """One series in two conditions, overall and by domain; empty where no template is in both.
-
-    Args:
-        reference: the series in the first condition.
-        other: in another one.
-        cluster: the random factor.
-        are_random: whether the versions of the reference, and of the other condition, share their
-            fillings.
-    """
-    both = reference.templates.merge(
-        other.templates.drop(columns=CONCEPTS), on=TEMPLATE, suffixes=("_reference", "_condition")
-    )
-    groups = [(OVERALL, ALL, both)] + [
-        ("domain", str(domain), rows) for domain, rows in both.groupby("domain")
-    ]
-    found = []
-    for grouping, group, rows in groups if len(both) else []:
-        by_version = [
-            side.versions.merge(rows[TEMPLATE], on=TEMPLATE) for side in (reference, other)
-        ]
-        means, tested = _test(rows, by_version, cluster, are_random)
-        own = crossed_means(
-            np.stack(_sides(rows)), cluster_codes(rows, cluster), tested=False, bounds=(0.0, 1.0)
-        )
-        sides = {
-            f"{end}_{side}": getattr(own, end)[at]
-            for at, side in enumerate("ba")
-            for end in ("ci_low", "ci_high")
-        }
-        facts = ("mean", "ci_low", "ci_high", "p", "detectable", "enough_versions", "status")
-        estimate = {name: getattr(tested, name)[0] for name in facts}
-        found.append(
-            {
-                "grouping": grouping,
-                "group": group,
-                "mean_a": means[1],
-                "mean_b": means[0],
-                **_spread(by_version[1], "a"),
-                **_spread(by_version[0], "b"),
-                **estimate,
-                "difference": estimate["mean"],
-                "ci_low": np.clip(estimate["ci_low"], -1, 1),
-                "ci_high": np.clip(estimate["ci_high"], -1, 1),
-                "n": len(rows),
-                "n_clusters": int(tested.n_clusters[0]),
-                "n_items_a": int(rows[f"{COUNT}_condition"].sum()),
-                "n_items_b": int(rows[f"{COUNT}_reference"].sum()),
-                "n_near_ties_a": int(rows[f"{TIED}_condition"].sum()),
-                "n_near_ties_b": int(rows[f"{TIED}_reference"].sum()),
-                **sides,
-            }
-        )
-    return found
-
-
-def _test(
-    rows: pd.DataFrame, by_version: list[pd.DataFrame], cluster: str, are_random: Sequence[bool]
-) -> tuple[list[float], Estimates]:
-    """Mean in the reference and in the condition, and their difference.
-
-    Args:
-        rows: templates of both conditions.
-        by_version: values of these templates in each version, in the reference and in the
-            condition.
-        cluster: the random factor.
-        are_random: as in ``_compare``.
-    """
-    versions = [set(side["version"]) for side in by_version]
-    if all(are_random) and versions[0] == versions[1]:
-        cells = by_version[0].merge(
-            by_version[1], on=[*TEMPLATE, "version"], suffixes=("_reference", "_condition")
-        )
-        if set(cells["version"]) == versions[0] and len(cells.drop_duplicates(TEMPLATE)) == len(
-            rows
-        ):
-            cells = cells.merge(rows[[*TEMPLATE, *CONCEPTS]], on=TEMPLATE)
-            values, version = _sides(cells), cells["version"].to_numpy()
-            found = crossed_means(
-                np.stack([*values, values[1] - values[0]]), cluster_codes(cells, cluster), version
-            )
-            return list(map(float, found.mean[:2])), _only(found, 2)
-    values = _sides(rows)
-    parts = []
-    for side, is_random in zip(by_version, are_random, strict=True):
-        means = side.groupby("version")[VALUE].mean().to_numpy()
-        if is_random:
-            share = np.full(len(means), 1 / len(means))
-            parts.append(variance_of_mean(means[None] - means.mean(), share, np.arange(len(means))))
-    is_alone = any(
-        is_random and len(side) == 1 for side, is_random in zip(versions, are_random, strict=True)
-    )
-    found = crossed_means(
-        (values[1] - values[0])[None],
-        cluster_codes(rows, cluster),
-        others=[] if is_alone else parts,
-    )
-    if is_alone and found.status[0] == "ok":
-        unknown = np.full(1, np.nan)
-        found = replace(
-            found, p=unknown, detectable=unknown, status=np.array(["one_version"], object)
-        )
-    return [float(side.mean()) for side in values], found
-
-
-def _sides(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    return rows[f"{VALUE}_reference"].to_numpy(float), rows[f"{VALUE}_condition"].to_numpy(float)
-
-
-def _only(found: Estimates, place: int) -> Estimates:
-    """One series of several."""
-    return Estimates(**{name: values[[place]] for name, values in vars(found).items()})
-
-
-def _spread(versions: pd.DataFrame, side: str) -> dict[str, float | int]:
-    """How far the means of a condition's versions are apart."""
-    means = versions.groupby("version")[VALUE].mean()
-    return {
-        f"low_{side}": float(means.min()),
-        f"high_{side}": float(means.max()),
-        f"n_versions_{side}": len(means),
-    }

@@ -1,6 +1,4 @@
-"""Means per model, version and group (EWoK, Tables 1 and 2) and by level of families; correlations
-with surface features.
-"""
+"""Means per model, version and group (EWoK, Tables 1 and 2); correlations with surface features."""
 
 from __future__ import annotations
 
@@ -11,7 +9,6 @@ import numpy as np
 import pandas as pd
 from scipy.stats import pearsonr
 
-from worldprobe.analysis.clusters import Estimates, crossed_means
 from worldprobe.analysis.comparisons import stars
 from worldprobe.analysis.components import Components, Part, interval, p_value
 from worldprobe.analysis.summaries import Group, Scored
@@ -26,7 +23,6 @@ from worldprobe.benchmarks.ewok.analysis.panel import (
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
 from worldprobe.benchmarks.ewok.vocabulary import (
     BASELINE_FEATURES,
-    FAMILY,
     GENERATIONS,
     PAIRS,
     SHOTS,
@@ -109,34 +105,6 @@ def _over_domains(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([ours[list(table)], table[table["grouping"] != OVERALL]], ignore_index=True)
 
 
-def intervals_by_template(judgements: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
-    """What single templates as clusters would give for each model's overall accuracy, next to
-    ``summarize``'s intervals.
-
-    Args:
-        judgements: contracts.Judgements.
-
-    Returns:
-        eval_type -> model -> [low, high] of the 95% interval; models without one are left out.
-    """
-    panel = build_panel(judgements)
-    versions, codes = panel.items["version"].to_numpy(), cluster_codes(panel.items, "template")
-    version, stratum = (None, versions) if panel.has_own_fillings else (versions, None)
-    estimates = crossed_means(
-        metric_values(panel)[0], codes, version, stratum, tested=False, bounds=(0.0, 1.0)
-    )
-    found: dict[str, dict[str, list[float]]] = {}
-    for series, low, high in zip(
-        panel.series.itertuples(), estimates.ci_low, estimates.ci_high, strict=True
-    ):
-        if not np.isnan(low):
-            found.setdefault(str(series.eval_type), {})[str(series.model)] = [
-                round(float(low), 6),
-                round(float(high), 6),
-            ]
-    return found
-
-
 def metric_values(panel: Panel) -> np.ndarray:
     """The four metrics per item, shape (metrics, series, items), float32; missing where an item has
     no accuracy.
@@ -208,103 +176,6 @@ def groups_of(
             concepts.setdefault(f"{domain}/{concept}", []).append(position)
     for name in sorted(concepts):
         yield group("concept", name, np.array(concepts[name]))
-
-
-def measure_families(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
-    """Mean accuracy at each level of each family, and the slope over levels.
-
-    The levels of a base have the same targets and fillers. So the slope is within bases: of
-    accuracy on the level by least squares in each base and version, then their mean. Bases are
-    random factors (``analysis.clusters``); versions are not, as each base is filled on its own.
-
-    Args:
-        judgements: contracts.Judgements of items of families, of any number of models and eval
-            types.
-        items: contracts.Items, these items.
-
-    Returns:
-        contracts.FamilyLevels.
-
-    Raises:
-        UserError: an item is of no family.
-    """
-    panel = build_panel(judgements)
-    place = pd.Index(items["item_id"]).get_indexer(panel.items["item_id"])
-    design = items[[*FAMILY, "version"]].iloc[place].reset_index(drop=True)
-    if design["family"].isna().any():
-        raise UserError(
-            "items", "some are of no family.", "Give items that were built with --families."
-        )
-    accuracy = metric_values(panel)[0].astype(float)
-
-    def block(family: str, level: float, found: Estimates, positions: np.ndarray) -> pd.DataFrame:
-        counts = {
-            "n_items": panel.is_present[:, positions].any(axis=2).sum(axis=1),
-            "n_ties": panel.is_tie[:, positions].sum(axis=(1, 2)),
-            "n_missing": panel.is_missing[:, positions].sum(axis=(1, 2)),
-        }
-        columns = {
-            name: getattr(found, name)
-            for name in ("mean", "ci_low", "ci_high", "p", "detectable", "status")
-        }
-        return panel.series.assign(
-            family=family, level=level, **columns, n_bases=found.n_clusters, **counts
-        )
-
-    tables = []
-    for family, rows in design.groupby("family", sort=True):
-        base, of_family = pd.factorize(rows["base"])[0], rows.index.to_numpy()
-        levels = rows["level"].to_numpy(float)
-        for level in np.unique(levels):
-            here = of_family[levels == level]
-            at_level = crossed_means(
-                accuracy[:, here], base[levels == level], tested=False, bounds=(0.0, 1.0)
-            )
-            tables.append(block(str(family), level, at_level, here))
-        slopes, owner = slopes_within(
-            accuracy[:, of_family], levels, base, rows["version"].to_numpy()
-        )
-        tables.append(block(str(family), np.nan, crossed_means(slopes, owner), of_family))
-    return pd.concat(tables, ignore_index=True).astype({"level": "Int64"})
-
-
-def slopes_within(
-    values: np.ndarray, level: np.ndarray, base: np.ndarray, version: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Least-squares slopes on the level within each base and version that has two levels.
-
-    Args:
-        values: shape (series, n).
-        level: of each value, shape (n,).
-        base: its base, shape (n,).
-        version: its version, shape (n,).
-
-    Returns:
-        The slopes, shape (series, cells), missing where a value of the cell is; and the base of
-        each cell.
-
-    >>> slopes_within(
-    ...     np.array([[1.0, 0.5, 0.0]]),
-    ...     np.array([1.0, 2.0, 3.0]),
-    ...     np.zeros(3, int),
-    ...     np.zeros(3, int),
-    ... )
-    (array([[-0.5]]), array([0]))
-    """
-    slopes, owner = [], []
-    cell = (
-        pd.DataFrame({"base": base, "version": version})
-        .groupby(["base", "version"], sort=True)
-        .ngroup()
-        .to_numpy()
-    )
-    for number in range(cell.max() + 1):
-        positions = np.flatnonzero(cell == number)
-        from_mean = level[positions] - level[positions].mean()
-        if from_mean.any():
-            slopes.append(values[:, positions] @ from_mean / (from_mean**2).sum())
-            owner.append(base[positions[0]])
-    return np.array(slopes).reshape(len(owner), len(values)).T, np.array(owner, dtype=int)
 
 
 FEATURES = (*BASELINE_FEATURES, "n_words", "log_frequency")

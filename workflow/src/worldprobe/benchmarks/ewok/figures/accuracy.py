@@ -1,6 +1,4 @@
-"""Accuracy of models: by domain, concept, condition and level, of the controls, and against the
-number of parameters.
-"""
+"""Accuracy of models by domain and concept, and against the number of parameters."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmark import figure
-from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, Summaries
+from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.selection import (
     EVAL_TYPE,
     domain_order,
@@ -18,35 +16,19 @@ from worldprobe.benchmarks.ewok.selection import (
     over_versions,
     pick,
 )
-from worldprobe.benchmarks.ewok.study import (
-    has_conditions,
-    has_doses,
-    has_families,
-    has_generalisation,
-    has_known_sizes,
-    has_logprobs,
-)
-from worldprobe.benchmarks.ewok.tables.accuracy import (
-    CONDITION_COMPARISONS,
-    FAMILY_LEVELS,
-    LEVEL_NAMES,
-    by_dose,
-    pick_levels,
-)
+from worldprobe.benchmarks.ewok.study import has_known_sizes, has_logprobs
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES
-from worldprobe.provenance import Provenance
 from worldprobe.report import style
-from worldprobe.report.lines import draw_lines
 from worldprobe.report.model_names import (
     BASELINES_AND_PEOPLE,
     CONTROL_FAMILY,
     HUMAN,
     Roster,
     family_name,
+    sort_by,
 )
-from worldprobe.report.style import Block, draw_block
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,7 +80,7 @@ def accuracy_by_domain(
         (rows.model != "word2vec") & rows.group.isin(order)
     ]  # which the paper's figure does not show
     rows = style.with_identity(rows, roster).rename(columns={"group": "panel"})
-    rows = rows.sort_values("panel", key=lambda column: column.map(order.index), kind="stable")
+    rows = sort_by(rows, "panel", order)
     return rows[list(COLUMNS)].reset_index(drop=True)
 
 
@@ -114,7 +96,7 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
     models = [model for model in dict.fromkeys(frame.model) if model != HUMAN]
     place, names = (
         {model: number for number, model in enumerate(models)},
-        dict(zip(frame.model, frame.name, strict=True)),
+        style.names(frame),
     )
     is_double = width == "double"
     size = style.BODY if is_double and len(models) <= 24 else style.SMALL - 0.6
@@ -208,10 +190,7 @@ def concepts(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
         .reset_index()
     )
     dressed = style.with_identity(rows.merge(ease, on=["domain", "concept"]), roster)
-    place = {domain: number for number, domain in enumerate(order)}
-    dressed = dressed.assign(place=dressed.domain.map(place)).sort_values(
-        ["place", "ease", "concept"], kind="stable"
-    )
+    dressed = sort_by(dressed.sort_values(["ease", "concept"], kind="stable"), "domain", order)
     return dressed[
         ["domain", "concept", "model", "name", "mean", "ci_low", "ci_high", "n"]
     ].reset_index(drop=True)
@@ -222,7 +201,7 @@ def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
     """The concepts with the lowest mean, and those with the highest, as rows of cells; concepts of
     a domain with equal numbers share a row.
     """
-    names = dict(zip(frame.model, frame.name, strict=True))
+    names = style.names(frame)
     models = list(names)
     wide = frame.pivot(index=["domain", "concept"], columns="model", values="mean")
     wide["n"] = frame.groupby(["domain", "concept"])["n"].max()
@@ -231,7 +210,7 @@ def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
     rows = alike.agg(", ".join).reset_index()
     rows["ease"] = rows[[model for model in models if model != HUMAN]].mean(axis=1)
     shown = min(SHOWN_CONCEPTS, len(rows) // 2) or len(rows)
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     label = 1.75 if width == "double" else 1.9
     head = style.widest(names.values(), size) + 0.12
     figure, grid, plot = style.grid(
@@ -246,9 +225,9 @@ def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
             style.shortened(concept, size, label - 0.36) + f" ({n:.0f})"
             for concept, n in zip(chosen.concept, chosen.n, strict=True)
         ]
-        block = Block(chosen[models].to_numpy(dtype=float), labels, list(names.values()))
+        matrix = chosen.set_index(pd.Index(labels))[models].rename(columns=names)
         has_room = plot / len(models) > style.widest(["0.00"], size) + 0.04
-        draw_block(axes, block, size=size, numbers=has_room)
+        style.draw_matrix(axes, matrix, size, style.numbers(matrix) if has_room else None)
         axes.tick_params(axis="x", rotation=90)
         style.panel_letter(axes, "", left=label - 0.1, title=title)
     left_out = len(rows) - 2 * shown
@@ -259,298 +238,6 @@ def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
 
 #: Rows of the lowest and of the highest concepts that are drawn.
 SHOWN_CONCEPTS = 12
-
-
-CONDITION_COLUMNS = ["model", "name", "condition", "title", "reference", "eval_type", "mean"]
-CONDITION_COLUMNS += ["low", "high", "difference", "ci_low", "ci_high", "p_holm", "n"]
-
-
-@figure(
-    inputs=[CONDITION_COMPARISONS],
-    title="Conditions",
-    section="conditions",
-    caption=(
-        "Left: accuracy of each model in each condition, with the range over versions. Right:"
-        " paired difference from the first condition, with a 95% interval; filled: p < 0.05 after"
-        " Holm's correction."
-    ),
-    when=(has_conditions, has_logprobs),
-    options=[EVAL_TYPE],
-)
-def conditions(
-    comparisons: pd.DataFrame,
-    roster: Roster,
-    provenance: Provenance | None = None,
-    eval_type: str = "logprobs",
-) -> pd.DataFrame:
-    """One row per model and condition, the reference first (its difference is 0).
-
-    Args:
-        comparisons: the ConditionComparisons table.
-        roster: names and order of the models.
-        provenance: of that table, with the titles of the conditions.
-        eval_type: way of asking.
-
-    Raises:
-        UserError: the way of asking was not compared.
-    """
-    rows = comparisons[(comparisons.grouping == "overall") & (comparisons.eval_type == eval_type)]
-    if rows.empty:
-        known = ", ".join(sorted(comparisons.eval_type.unique())) or "none"
-        raise UserError(
-            "--eval-type",
-            f'"{eval_type}" was not compared between conditions.',
-            f"Choose one of: {known}.",
-        )
-    rows = rows.rename(
-        columns={"model_a": "model", "condition_a": "condition", "condition_b": "reference"}
-    )
-    others = rows.assign(mean=rows.mean_a, low=rows.low_a, high=rows.high_a)
-    # A condition may lack templates; the reference's mean is then another one for each condition:
-    # the largest basis is shown.
-    first = rows.sort_values("n", ascending=False, kind="stable").drop_duplicates("model")
-    first = first.assign(
-        condition=first.reference, mean=first.mean_b, low=first.low_b, high=first.high_b
-    )
-    first = first.assign(difference=0.0, ci_low=np.nan, ci_high=np.nan, p_holm=np.nan)
-    both = pd.concat([first, others], ignore_index=True)
-    titles = provenance.details.get("titles", {}) if provenance else {}
-    both = both.assign(title=both.condition.map(lambda name: titles.get(name, name)))
-    return style.with_identity(both, roster)[CONDITION_COLUMNS].reset_index(drop=True)
-
-
-@conditions.drawn_by
-def draw_conditions(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """Accuracy in each condition, with the range of its versions, and difference from the
-    reference.
-
-    Differences have 95% intervals, and their marks are filled where p < 0.05.
-    """
-    from matplotlib.ticker import MultipleLocator
-
-    models = list(dict.fromkeys(frame.model))
-    names = dict(zip(frame.model, frame.name, strict=True))
-    reference = str(frame.reference.iloc[0])
-    conditions = [
-        reference,
-        *(name for name in dict.fromkeys(frame.condition) if name != reference),
-    ]
-    titles = dict(zip(frame.condition, frame.title.astype(str), strict=True))
-    colours = dict(
-        zip(
-            conditions,
-            [style.INK, *style.family_colours([f"c{i}" for i in conditions[1:]]).values()],
-            strict=True,
-        )
-    )
-    marks = {name: style.shape(number) for number, name in enumerate(conditions)}
-    size = style.BODY if width == "double" else style.SMALL
-    is_double = width == "double"
-    tall = (0.13 + 0.07 * len(conditions)) * len(models) + 0.06
-    left = style.widest(names.values(), size) + 0.12
-    figure, panels, _ = style.grid(
-        width, 2, 2, tall, left, gap=0.22, foot=0.5 if is_double else 0.62
-    )
-    place = {model: number for number, model in enumerate(models)}
-    for number, condition in enumerate(conditions):
-        rows = frame[frame.condition == condition]
-        y = rows.model.map(place) + 0.62 * ((number + 0.5) / len(conditions) - 0.5)
-        looks = {"colour": colours[condition], "marker": marks[condition]}
-        style.dots(panels[0], y, rows, ends=("low", "high"), **looks)
-        if condition != reference:
-            faces = [colours[condition] if p < 0.05 else "white" for p in rows.p_holm]
-            style.dots(panels[1], y, rows, x="difference", faces=faces, **looks)
-    style.dash(panels[0])
-    panels[1].axvline(0, color=style.INK, lw=0.6, zorder=1)
-    reach = float(
-        np.nanmax(np.abs(frame[["difference", "ci_low", "ci_high"]].to_numpy(dtype=float)))
-    )
-    panels[1].set_xlim(-1.1 * max(reach, 0.02), 1.1 * max(reach, 0.02))
-    least, most = (
-        min(0.45, float(frame.low.min()) - 0.03),
-        min(1.0, max(0.6, float(frame.high.max()) + 0.03)),
-    )
-    panels[0].xaxis.set_major_locator(MultipleLocator(0.05 if most - least < 0.25 else 0.1))
-    panels[1].locator_params(axis="x", nbins=5)
-    panels[0].set_xlim(least, most)
-    for number, (axes, title) in enumerate(
-        zip(panels, ("accuracy", f"difference from {titles[reference]}"), strict=True)
-    ):
-        style.name_rows(axes, [names[model] for model in models], size, number == 0)
-        axes.set_title(title, fontsize=size)
-    handles = [style.mark(marks[c], colours[c], titles[c]) for c in conditions]
-    handles.append(style.chance_line("chance"))
-    handles.append(style.mark("o", "white", "p ≥ 0.05 (Holm)", mec=style.INK))
-    style.legend(figure, handles, 5 if is_double else 3, size)
-    return figure
-
-
-#: What a model had read, with mark and colour.
-READ_LOOKS = {
-    "read": ("the item itself", "o", style.FAMILY_COLOURS[0]),
-    "new_filling": ("its template, other fillings", "D", style.FAMILY_COLOURS[1]),
-    "new_template": ("its concepts, other templates", "^", style.FAMILY_COLOURS[2]),
-    "new_concept": ("nothing of it", "s", style.FAMILY_COLOURS[8]),
-}
-
-
-@figure(
-    inputs=[ControlAccuracies],
-    title="Read and not read",
-    section="controls",
-    caption=(
-        "Accuracy of the control models by what training texts have of an item, with 95% intervals"
-        " over pairs of concepts. Dashed line: chance."
-    ),
-    when=has_generalisation,
-)
-def controls(accuracies: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """A row per model, what it had read and how often."""
-    rows = style.with_identity(accuracies[accuracies["targets"] == "all"], roster)
-    columns = [
-        "model",
-        "name",
-        "colour",
-        "group",
-        "dose",
-        "mean",
-        "ci_low",
-        "ci_high",
-        "n_items",
-        "n_pairs",
-        "n_missing",
-    ]
-    return rows[columns].reset_index(drop=True)
-
-
-@controls.drawn_by
-def draw_controls(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """A line per model with a mark and its number for each kind, and for each dose where there are
-    several.
-    """
-    models = list(dict.fromkeys(frame["model"]))
-    names = dict(zip(frame["model"], frame["name"], strict=True))
-    size = style.BODY if width == "double" else style.SMALL
-    left = style.widest(names.values(), size) + 0.1
-    figure, (axes,), _ = style.grid(
-        width, 1, 1, 0.44 * len(models), left, head=0.06, foot=0.64, right=0.3
-    )
-    for row, (group, (_, mark, colour)) in enumerate(READ_LOOKS.items()):
-        part = frame[(frame["group"] == group) & frame["mean"].notna()]
-        y = np.array([models.index(model) + (row - 1.5) * 0.2 for model in part["model"]])
-        style.dots(axes, y, part, colour, marker=mark)
-        ends = part["ci_high"].fillna(part["mean"])
-        for height, end, mean in zip(y, ends, part["mean"], strict=True):
-            axes.text(end + 0.008, height, f"{mean:.2f}", va="center", fontsize=size, color=colour)
-    style.dash(axes)
-    low = min(0.4, float(frame[["mean", "ci_low"]].min().min()) - 0.01)
-    axes.set_xlim(low, 1.01)
-    style.name_rows(axes, [names[model] for model in models], size)
-    axes.tick_params(axis="x", labelsize=size)
-    axes.set_xlabel("accuracy", fontsize=size)
-    return _with_legend(figure, frame, width)
-
-
-def _with_legend(figure: Figure, frame: pd.DataFrame, width: str) -> Figure:
-    """The figure with a legend of what a model had read."""
-    handles = [
-        style.mark(mark, colour, label)
-        for group, (label, mark, colour) in READ_LOOKS.items()
-        if group in set(frame["group"])
-    ]
-    columns, size = (5, style.BODY) if width == "double" else (2, style.SMALL)
-    style.legend(figure, [*handles, style.chance_line("chance")], columns, size)
-    return figure
-
-
-@figure(
-    inputs=[ControlAccuracies],
-    title="What a leak does",
-    section="controls",
-    caption=(
-        "Accuracy of control models by how often they had read the items of a pair of concepts: on"
-        " these items, on their templates with other fillings, on other templates of the pair, and"
-        " on held-out concepts. Means and 95% intervals over trainings; dashed line: chance."
-    ),
-    when=(has_generalisation, has_doses),
-)
-def doses(accuracies: pd.DataFrame) -> pd.DataFrame:
-    """A row per kind of item and dose, and the gain of items that were read."""
-    return by_dose(accuracies)
-
-
-@doses.drawn_by
-def draw_doses(frame: pd.DataFrame, width: str = "single") -> Figure:
-    """A line per kind of item, over doses at equal distances; what was read begins where nothing
-    had been read.
-    """
-    size = style.BODY if width == "double" else style.SMALL
-    left, foot = 0.42, 0.8
-    frame = frame.astype(
-        {"dose": int, "mean": float, "ci_low": float, "ci_high": float}
-    )  # also where it has no rows
-    figure, panels, _ = style.grid(width, 1, 1, 1.7, left, foot=foot)
-    axes = panels[0]
-    places = {dose: place for place, dose in enumerate(sorted(set(frame["dose"])))}
-    never = frame[(frame["group"] == "new_filling") & (frame["dose"] == 0)]
-    for group, (_, mark, colour) in READ_LOOKS.items():
-        rows = frame[frame["group"] == group].sort_values("dose")
-        rows = pd.concat([never, rows]) if group == "read" else rows
-        style.line(axes, rows["dose"].map(places), rows, colour, mark)
-    style.dash(axes, across=True)
-    axes.set_xticks(range(len(places)), [str(dose) for dose in places])
-    axes.tick_params(labelsize=size)
-    axes.set_ylabel("accuracy", fontsize=size)
-    axes.set_xlabel("times that items of the pair of concepts were read", fontsize=size)
-    return _with_legend(figure, frame, width)
-
-
-@figure(
-    inputs=[FAMILY_LEVELS],
-    title="Families",
-    section="families",
-    caption=(
-        "Accuracy of each model by level of each family, with 95% intervals over bases; grey: at"
-        " chance throughout."
-    ),
-    when=has_families,
-    options=[EVAL_TYPE],
-)
-def families(levels: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
-    """A row per family, model and level.
-
-    Args:
-        levels: FamilyLevels.
-        roster: names and order of the models.
-        eval_type: way of asking.
-    """
-    rows = pick_levels(levels, eval_type)
-    order = list(dict.fromkeys(rows["family"]))
-    rows = rows[rows["level"].notna()].rename(columns={"family": "panel"})
-    named = style.with_identity(
-        rows.assign(axis=rows["panel"].map(LEVEL_NAMES).fillna("level")), roster
-    )
-    named = named.sort_values("panel", key=lambda column: column.map(order.index), kind="stable")
-    columns = [
-        "panel",
-        "axis",
-        "level",
-        "model",
-        "name",
-        "colour",
-        "mean",
-        "ci_low",
-        "ci_high",
-        "n_bases",
-        "n_items",
-    ]
-    return named[columns].reset_index(drop=True)
-
-
-@families.drawn_by
-def draw_families(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """A panel for each family."""
-    return draw_lines(frame.rename(columns={"level": "x"}).astype({"x": float}), width)
 
 
 @figure(
@@ -609,7 +296,7 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
     )
     series = list(dict.fromkeys(models.series))
     looks = style.looks({one: _of_largest(models[models.series == one]) for one in series})
-    size = style.BODY if width == "double" else style.SMALL
+    size = style.label_size(width)
     total = style.WIDTHS[width]
     right = (
         style.widest([*series, "humans, range" if HUMAN in set(frame.model) else "chance"], size)

@@ -120,7 +120,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     size = style.BODY if width == "double" else style.SMALL - 0.4
     models = [model for model in dict.fromkeys(frame.model) if model != HUMAN]
     has_human = HUMAN in set(frame.model)
-    names = dict(zip(frame.model, frame.name, strict=True))
+    names = style.names(frame)
     total = style.WIDTHS[width]
     pitch = max(0.1 if width == "double" else 0.085, min(0.15, 2.2 / max(len(models), 1)))
     left = max(style.widest(names.values(), size) + 0.12, 0.45)
@@ -357,7 +357,7 @@ def _points(
 def draw_points(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Panels with one scale, a least-squares line each, r and stars in the corner."""
     models = list(dict.fromkeys(frame.model))
-    names = dict(zip(frame.model, frame.name, strict=True))
+    names = style.names(frame)
     columns, size = min(len(models), 6 if width == "double" else 3), style.SMALL
     tall = min(1.0, 0.9 * (style.WIDTHS[width] - 0.5) / columns)
     figure, panels, across = style.grid(

@@ -1,6 +1,4 @@
-"""The ways of asking (the paper's Figure 6), the agreement of two of them (Figure 7), and every
-prompting set-up.
-"""
+"""The ways of asking (the paper's Figure 6), and the agreement of two of them (Figure 7)."""
 
 from __future__ import annotations
 
@@ -14,19 +12,12 @@ import pandas as pd
 from worldprobe.benchmark import Input, figure
 from worldprobe.benchmarks.ewok import selection
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES, Agreements, Summaries
-from worldprobe.benchmarks.ewok.study import (
-    has_both_paradigms,
-    has_both_ways,
-    has_logprobs,
-    has_prompting,
-    has_prompting_of_all,
-)
+from worldprobe.benchmarks.ewok.study import has_both_paradigms, has_both_ways, has_logprobs
 from worldprobe.benchmarks.ewok.tables.people import HUMAN_STATISTICS
-from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, PARADIGMS, TITLES, way_of
+from worldprobe.benchmarks.ewok.vocabulary import PARADIGMS, TITLES
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Roster
-from worldprobe.report.style import Block, draw_block
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,8 +92,8 @@ def paradigms(
 def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A row per model, a mark per paradigm, a thin line for the range over versions."""
     models = [model for model in dict.fromkeys(frame.model) if model != HUMAN]
-    names = dict(zip(frame.model, frame.name, strict=True))
-    size = style.BODY if width == "double" else style.SMALL
+    names = style.names(frame)
+    size = style.label_size(width)
     tall = min(0.2, max(0.13, 2.6 / len(models))) * len(models) + 0.08
     left = style.widest(names.values(), size) + 0.12
     figure, (axes,), _ = style.grid(width, 1, 1, tall, left, head=0.12, foot=0.62)
@@ -175,7 +166,7 @@ def agreement(
 @agreement.drawn_by
 def draw_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A small matrix per model; the diagonal is agreement, and its sum is given below the name."""
-    shown = dict(zip(frame.model, frame.name, strict=True))
+    shown = style.names(frame)
     levels = _levels(frame)
     if len(set(shown) - {HUMAN}) == 2:  # one model: the pooled matrix says the same
         del shown[POOLED]
@@ -316,160 +307,13 @@ def _draw_matrix(
 ) -> None:
     """Shares on colours with a text in each cell; the diagonal is agreement."""
     labels, limit = [names[level] for level in levels], max(0.5, float(np.nanmax(values)))
-    draw_block(
+    style.draw_matrix(
         axes,
-        Block(values, labels, labels),
-        size=size,
-        colours=style.sequential(),
-        limits=(0, limit),
+        pd.DataFrame(values, labels, labels),
+        size,
+        texts,
+        cell_size,
+        style.sequential(),
+        (0, limit),
     )
     axes.xaxis.tick_bottom()
-    for (i, j), value in np.ndenumerate(values):
-        if not np.isnan(value):
-            colour = "white" if value / limit > 0.55 else style.INK
-            axes.text(
-                j + 0.5,
-                i + 0.53,
-                texts[i][j],
-                ha="center",
-                va="center",
-                fontsize=cell_size,
-                color=colour,
-            )
-
-
-@figure(
-    inputs=[Summaries],
-    title="Set-ups by model",
-    section="paradigms",
-    caption=(
-        "Accuracy by prompting set-up and model. free: free generation; constr.: choice among the"
-        " valid answers; ex.: worked examples in the prompt. White: chance."
-    ),
-    when=has_prompting,
-    options=[selection.METRIC],
-)
-def setups_by_model(
-    summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy"
-) -> pd.DataFrame:
-    """A row per model."""
-    return _setups(summaries, roster, "model", metric)
-
-
-@figure(
-    inputs=[Summaries],
-    title="Set-ups by domain",
-    section="paradigms",
-    caption=(
-        "Accuracy by prompting set-up and domain, averaged over models, on the items that were"
-        " prompted. free: free generation; constr.: choice among the valid answers; ex.: worked"
-        " examples in the prompt. White: chance."
-    ),
-    when=has_prompting_of_all,
-    options=[selection.METRIC],
-)
-def setups_by_domain(
-    summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy"
-) -> pd.DataFrame:
-    """A row per domain."""
-    return _setups(summaries, roster, "domain", metric)
-
-
-def _setups(summaries: pd.DataFrame, roster: Roster, by: str, metric: str) -> pd.DataFrame:
-    """Accuracy under every eval_type, a row per model (``by="model"``) or per domain, averaged over
-    models (``by="domain"``).
-    """
-    if by == "model":
-        rows = style.with_identity(
-            selection.language_models(
-                selection.over_versions(
-                    selection.pick(summaries, "overall", None, metric, baselines=False)
-                )
-            ),
-            roster,
-        )
-        rows = rows.assign(
-            row_id=rows.model, row=rows.name, block=rows.family, n=1, value=rows["mean"]
-        )
-    else:
-        every = selection.subjects(
-            selection.over_versions(
-                selection.pick(summaries, "domain", None, metric, baselines=False)
-            ),
-            roster,
-        )
-        scored = every[
-            every.eval_type == "logprobs"
-        ]  # the order of all other figures, where there is one
-        order = selection.domain_order(scored if len(scored) else every, roster)
-        means = (
-            every.groupby(["group", "eval_type"], sort=False)["mean"]
-            .agg(["mean", "count"])
-            .reset_index()
-        )
-        rows = means.rename(columns={"mean": "value", "count": "n"})
-        rows = rows.assign(
-            row_id=rows.group,
-            row=rows.group.map(selection.in_words),
-            block="",
-            low=np.nan,
-            high=np.nan,
-        )
-        rows = rows.sort_values("group", key=lambda column: column.map(order.index), kind="stable")
-    return rows[["block", "row_id", "row", "eval_type", "value", "low", "high", "n"]].reset_index(
-        drop=True
-    )
-
-
-@setups_by_model.drawn_by
-@setups_by_domain.drawn_by
-def draw_setups(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """Numbers on colours: white is chance, blue above, orange below."""
-    ids = dict(zip(frame.row_id, frame.row, strict=True))
-    rows = list(ids.values())
-    columns = [name for name in EVAL_TYPES if name in set(frame.eval_type)]
-    matrix = frame.pivot(index="row_id", columns="eval_type", values="value").reindex(
-        index=list(ids), columns=columns
-    )
-    size = style.BODY if width == "double" else style.SMALL - 0.6
-    left = style.widest(rows, size) + 0.1
-    plot = (style.WIDTHS[width] - left - 0.08, (0.17 if width == "double" else 0.14) * len(rows))
-    head = 0.55
-    figure = style.canvas(width, head + plot[1] + 0.28)
-    axes = style.axes_at(figure, left, head, *plot)
-    headings = ["\n".join(way_of(name).short) for name in columns]
-    draw_block(axes, Block(matrix.to_numpy(dtype=float), rows, headings), size=size, numbers=True)
-    axes.tick_params(axis="x", pad=1.5)
-    _paradigm_brackets(axes, columns, plot[1], size)
-    style.corner_note(figure, style.AROUND_CHANCE_WORDS, size)
-    return figure
-
-
-def _paradigm_brackets(axes: Axes, columns: list[str], height: float, size: float) -> None:
-    """The paradigm's name over its columns, with a thin rule under it."""
-    paradigms = [way_of(name).paradigm for name in columns]
-    for paradigm in dict.fromkeys(paradigms):
-        first, last = (
-            paradigms.index(paradigm),
-            len(paradigms) - 1 - paradigms[::-1].index(paradigm),
-        )
-        middle = (first + last + 1) / 2
-        above = axes.get_xaxis_transform()
-        up = 1 + 0.30 / height
-        axes.plot(
-            [first + 0.1, last + 0.9],
-            [up, up],
-            color=style.SOFT_INK,
-            lw=0.5,
-            transform=above,
-            clip_on=False,
-        )
-        axes.text(
-            middle,
-            up + 0.03 / height,
-            TITLES[paradigm],
-            transform=above,
-            ha="center",
-            va="bottom",
-            fontsize=size,
-        )

@@ -42,12 +42,9 @@ from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.samplers import (
     BalancedSampler,
     FixedSampler,
-    FormSampler,
     IndependentSampler,
     ProductSampler,
     enough_for,
-    in_frame,
-    shared_fillers,
 )
 from worldprobe.benchmarks.ewok.materials.slots import fill
 from worldprobe.benchmarks.ewok.vocabulary import FAMILY, OFFICIAL_TEXTS, TEXTS
@@ -107,7 +104,7 @@ def fill_fixed(
             for template in templates:
                 fillings = sampler.fill(template.keys)
                 if fillings is not None:
-                    rows.append(_row(template, version, fillings, fillers.rules))
+                    rows.append(item_row(template, version, fillings, fillers.rules))
             lost[version] = len(templates) - (len(rows) - before)
             short |= sampler.short
             advance()
@@ -152,64 +149,6 @@ def _warn_of_lost_items(domain: str, lost: Mapping[int, int], short: Mapping[str
     )
 
 
-@dataclass(frozen=True)
-class Forms:
-    """Parallel forms of all templates.
-
-    Attributes:
-        tables: an Items table per form, without ``duplicate_of``; the version is the number of the
-            form, from 1.
-        n_apart: templates whose forms share no filler.
-        n_templates: all templates.
-    """
-
-    tables: list[pd.DataFrame]
-    n_apart: int
-    n_templates: int
-
-
-def fill_forms(
-    templates: pd.DataFrame,
-    materials: Materials,
-    count: int,
-    seed: int,
-    framed: bool,
-    besides: pd.DataFrame | None = None,
-) -> Forms:
-    """Parallel forms: each template once per form, with fillings that differ from form to form.
-
-    Args:
-        templates: the templates table, compiled from these materials.
-        materials: where the fillers come from; free of errors.
-        count: number of forms.
-        seed: of the fillings.
-        framed: whether the contexts of a template also begin with another neutral sentence in each
-            form.
-        besides: an Items table of the same templates whose fillings the forms are to avoid.
-
-    Raises:
-        UserError: as ``fill_items``, or a form has no item.
-    """
-    slots, fillers = _opened(templates, materials, Filling())
-    earlier: dict[str, list[dict[str, str]]] = {}
-    for item_id, filled in (
-        [] if besides is None else zip(besides["item_id"], besides["fillers"], strict=True)
-    ):
-        earlier.setdefault(item_id.rpartition("_v")[0], []).append(json.loads(filled))
-    rows: list[list[Row]] = [[] for _ in range(count)]
-    n_apart = n_templates = 0
-    for template in _in_order(slots):
-        known = earlier.get(template.template_id, [])
-        fillings = FormSampler(fillers, template, seed).sample(count, known)
-        n_apart += shared_fillers([*fillings, *known]) == 0
-        n_templates += 1
-        for form, filling in enumerate(fillings):
-            if filling is not None:
-                shown = in_frame(template, form) if framed else template
-                rows[form].append(_row(shown, form + 1, filling, fillers.rules))
-    return Forms([items_table(made) for made in rows], n_apart, n_templates)
-
-
 def fill_balanced(
     domains: Mapping[str, list[OpenTemplate]],
     fillers: Fillers,
@@ -235,7 +174,7 @@ def fill_balanced(
             filled = [(template, sampler.fill(template, version)) for template in templates]
             if version in versions:
                 made = [
-                    _row(template, version, fillings, fillers.rules)
+                    item_row(template, version, fillings, fillers.rules)
                     for template, fillings in filled
                     if fillings is not None
                 ]
@@ -269,7 +208,7 @@ def fill_families(
                 max(numbers) + 1
             )
             rows += [
-                _row(level, number, {key: filling[key] for key in level.keys}, fillers.rules)
+                item_row(level, number, {key: filling[key] for key in level.keys}, fillers.rules)
                 for number, filling in enumerate(samples)
                 if number in numbers
                 for level in base
@@ -314,7 +253,7 @@ class IndependentRows:
         self.counts = {template.template_id: 0 for rows in domains.values() for template in rows}
 
     def __iter__(self) -> Iterator[Row]:
-        names = [template.template_id for template in _in_order(self.domains)]
+        names = [template.template_id for template in in_order(self.domains)]
         for together, made in zip(_together(self.numbers), self._made(), strict=True):
             for number in together:
                 for rows, name in zip(made, names, strict=True):
@@ -362,7 +301,7 @@ def share_domains(
     return [part for part in parts if part] or [{}]
 
 
-def _in_order(domains: Mapping[str, list[OpenTemplate]]) -> list[OpenTemplate]:
+def in_order(domains: Mapping[str, list[OpenTemplate]]) -> list[OpenTemplate]:
     """The templates in the order of the items table."""
     return sorted(
         (template for rows in domains.values() for template in rows),
@@ -386,7 +325,7 @@ def _sample_together(
         for rows in domains.values()
         for template, sample in _sample(rows, fillers, count, seed)
     }
-    ordered = _in_order(domains)
+    ordered = in_order(domains)
     for together in _together(numbers):
         yield [
             _rows(template, samples[template], together, numbers, fillers.rules)
@@ -405,7 +344,7 @@ def _rows(
     quicker.
     """
     return {
-        number: _row(template, number, filling, rules)
+        number: item_row(template, number, filling, rules)
         for number, filling in zip(together, sample, strict=False)
         if number in numbers
     }
@@ -443,7 +382,9 @@ def _sample(
         yield template, IndependentSampler(fillers, template.keys, coordinates).sample(count)
 
 
-def _row(template: OpenTemplate, version: int, fillings: Mapping[str, str], rules: Rules) -> Row:
+def item_row(
+    template: OpenTemplate, version: int, fillings: Mapping[str, str], rules: Rules
+) -> Row:
     """One row, in the order of ``COLUMNS``."""
     numbers = (template.domain, version, template.meta_template, template.template)
     texts = (fill(text, fillings, rules) for text in template.texts)
@@ -808,7 +749,7 @@ def fill_items(
         UserError: templates that no compiler wrote, a slot that no filler can fill, a version
             without fillers, a bad swap or filter, or no item is left.
     """
-    slots, fillers = _opened(templates, materials, filling)
+    slots, fillers = ready_templates(templates, materials, filling)
     if of_families(templates):
         rows = fill_families(slots, fillers, filling.numbers, filling.seed)
     elif filling.mode == "fixed":
@@ -859,7 +800,7 @@ def stream_items(
     Returns:
         Number of items, and how many of them have the texts of another.
     """
-    slots, fillers = _opened(templates, materials, filling)
+    slots, fillers = ready_templates(templates, materials, filling)
     tags = {",".join(template.keys) for rows in slots.values() for template in rows}
     wanted = matching_tags(tags, filling.tag_filter) if filling.tag_filter else tags
 
@@ -882,7 +823,7 @@ def stream_items(
     return n_items, n_duplicates
 
 
-def _opened(
+def ready_templates(
     templates: pd.DataFrame, materials: Materials, filling: Filling
 ) -> tuple[dict[str, list[OpenTemplate]], Fillers]:
     """The templates ready to be filled, if they can be."""

@@ -5,22 +5,17 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.benchmark import Input, table
-from worldprobe.benchmarks.ewok.contracts import (
-    Items,
-    Templates,
-)
+from worldprobe.benchmarks.ewok.contracts import Items, Templates
 from worldprobe.benchmarks.ewok.materials.opened import DESIGN
 from worldprobe.benchmarks.ewok.outputs import item_table
-from worldprobe.benchmarks.ewok.selection import (
-    in_words,
-)
+from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.vocabulary import (
     CONTEXT_CONTRASTS,
     CONTEXT_TYPES,
     TARGET_CONTRASTS,
     contrast_group,
 )
-from worldprobe.report.sheet import Column, Sheet, whole_number
+from worldprobe.report.sheet import Sheet, number_column, text_column, whole_number
 
 _COLUMNS = ("domain", *DESIGN)
 
@@ -51,22 +46,23 @@ def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
     frame = pd.DataFrame([*lines, _line("all", templates, items)])
     frame["part"] = ["domain"] * len(lines) + ["total"]
     contrasts = [
-        Column(
+        number_column(
             in_words(name),
-            (f"context_{name.replace(' ', '_')}",),
+            f"context_{name.replace(' ', '_')}",
             whole_number,
             over="Context contrast",
         )
         for name in CONTEXT_CONTRASTS
     ]
     targets = [
-        Column(
-            name.split()[0], (f"target_{name.replace(' ', '_')}",), whole_number, over="Target swap"
+        number_column(
+            name.split()[0], f"target_{name.replace(' ', '_')}", whole_number, over="Target swap"
         )
         for name in TARGET_CONTRASTS
     ]
     types = [
-        Column(name, (f"type_{name}",), whole_number, over="Context type") for name in CONTEXT_TYPES
+        number_column(name, f"type_{name}", whole_number, over="Context type")
+        for name in CONTEXT_TYPES
     ]
     return Sheet(
         title=(
@@ -75,12 +71,12 @@ def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
         ),
         frame=frame,
         columns=(
-            Column("Domain", ("domain",), in_words, is_number=False),
-            Column("Pairs of concepts", ("n_concept_pairs",), whole_number),
-            Column("Situations", ("n_situations",), whole_number),
-            Column("Concepts", ("n_concepts",), whole_number),
-            Column("Templates", ("n_templates",), whole_number),
-            Column("Items", ("n_items",), whole_number),
+            text_column("Domain", "domain", in_words),
+            number_column("Pairs of concepts", "n_concept_pairs", whole_number),
+            number_column("Situations", "n_situations", whole_number),
+            number_column("Concepts", "n_concepts", whole_number),
+            number_column("Templates", "n_templates", whole_number),
+            number_column("Items", "n_items", whole_number),
             *contrasts,
             *targets,
             *types,

@@ -15,7 +15,16 @@ from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.paths import RESOURCES
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
-from worldprobe.report.sheet import MODEL, Column, Sheet, decimals, span, whole_number
+from worldprobe.report.sheet import (
+    MODEL,
+    Column,
+    Sheet,
+    decimals,
+    number_column,
+    span,
+    text_column,
+    whole_number,
+)
 
 HUMAN_STATISTICS = Input(HumanStatistics, "human/statistics.parquet")
 #: The row of a model that predicts people perfectly.
@@ -58,7 +67,7 @@ def human_accuracy(statistics: pd.DataFrame, provenance: Provenance | None = Non
         _NAMES[grouping].format(group=in_words(group))
         for grouping, group in zip(frame["grouping"], frame["group"], strict=True)
     ]
-    columns = [Column("Items", ("name",), is_number=False)]
+    columns = [text_column("Items", "name")]
     for way in ways:
         part = rows[rows["eval_type"] == way].set_index(["grouping", "group"])
         for name, column in (("mean", "value"), ("low", "ci_low"), ("high", "ci_high"), ("n", "n")):
@@ -67,14 +76,14 @@ def human_accuracy(statistics: pd.DataFrame, provenance: Provenance | None = Non
                 for pair in zip(frame["grouping"], frame["group"], strict=True)
             ]
         columns += [
-            Column("Mean", (f"{way}_mean",), decimals(3), over=way.capitalize()),
+            number_column("Mean", f"{way}_mean", over=way.capitalize()),
             Column("95% interval", (f"{way}_low", f"{way}_high"), span, over=way.capitalize()),
         ]
     published = _read_paper()
     frame["paper"] = [
         published.get(pair) for pair in zip(frame["grouping"], frame["group"], strict=True)
     ]
-    columns.append(Column("Paper", ("paper",), decimals(3)))
+    columns.append(number_column("Paper", "paper"))
     return Sheet(
         title="Accuracy of people's mean answers; chance is 0.5.",
         frame=frame,
@@ -124,7 +133,7 @@ def likeness_to_people(
         frame.loc[0, f"{way}_r"] = part["ceiling"].median()
         over = ", ".join((in_words(way_of(way).paradigm), *way_of(way).short))
         columns += [
-            Column("r", (f"{way}_r",), decimals(3), over=over),
+            number_column("r", f"{way}_r", over=over),
             Column("95% interval", (f"{way}_ci_low", f"{way}_ci_high"), span, over=over),
         ]
     n = likeness["n"]

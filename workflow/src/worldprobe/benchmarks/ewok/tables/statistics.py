@@ -40,7 +40,9 @@ from worldprobe.report.sheet import (
     as_text,
     decimals,
     is_absent,
+    number_column,
     p_value,
+    text_column,
     whole_number,
 )
 
@@ -96,7 +98,7 @@ def correlations(
             f"They have: {', '.join(known)}. Correlate the judgements of such a run.",
         )
     order = roster.in_order(wanted.model)
-    frame = pd.DataFrame({"model": order, "name": [roster[model].name for model in order]})
+    frame = pd.DataFrame({"model": order, "name": roster.names(order)})
     columns = [MODEL]
     for feature, heading in FEATURE_NAMES.items():
         rows = wanted[wanted.feature == feature].set_index("model")
@@ -109,7 +111,7 @@ def correlations(
             Column(
                 "95% interval", (f"{feature}_ci_low", f"{feature}_ci_high"), _interval, over=heading
             ),
-            Column("detectable", (f"{feature}_detectable",), decimals(2), over=heading),
+            number_column("detectable", f"{feature}_detectable", decimals(2), over=heading),
         ]
     counts = sorted({int(n) for n in wanted.n})
     n_points = (
@@ -201,13 +203,13 @@ def _regression(coefficients: pd.DataFrame, provenance: Provenance, fit: str) ->
         title=f"{kind}: accuracy by domain, design and surface features (log odds).",
         frame=frame,
         columns=(
-            Column("Predictor type", ("group_name",), is_number=False, once=True),
-            Column("Predictor", ("label",), in_words, is_number=False),
+            text_column("Predictor type", "group_name", once=True),
+            text_column("Predictor", "label", in_words),
             Column("Effect", ("estimate", "stars"), _with_stars),
-            Column("SE", ("std_error",), decimals(2)),
-            Column("z", ("z",), decimals(2)),
-            Column("p", ("p",), p_value),
-            Column("Detectable", ("detectable",), decimals(2)),
+            number_column("SE", "std_error", decimals(2)),
+            number_column("z", "z", decimals(2)),
+            number_column("p", "p", p_value),
+            number_column("Detectable", "detectable", decimals(2)),
         ),
         notes=(
             STARS_NOTE,
@@ -300,14 +302,14 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
         ),
         frame=frame,
         columns=(
-            Column("Published in", ("block_name",), is_number=False, once=True),
-            Column("Number", ("of",), is_number=False),
-            Column("Published", ("printed",)),
-            Column("Compared with", ("against",), is_number=False, once=True),
-            Column("Value", ("ours_printed",)),
-            Column("Difference", ("difference",), decimals(4)),
-            Column("Within rounding", ("within",), is_number=False),
-            Column("Why not", ("reason",), is_number=False),
+            text_column("Published in", "block_name", once=True),
+            text_column("Number", "of"),
+            number_column("Published", "printed", as_text),
+            text_column("Compared with", "against", once=True),
+            number_column("Value", "ours_printed", as_text),
+            number_column("Difference", "difference", decimals(4)),
+            text_column("Within rounding", "within"),
+            text_column("Why not", "reason"),
         ),
         notes=tuple(note for note in notes if note),
         group="block_name",
@@ -349,21 +351,21 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
     apart = provenance.details.get("not_compared", [])
     overall = table[table.grouping == "overall"].reset_index(drop=True)
     frame = overall.assign(
-        name_a=[roster[model].name for model in overall.model_a],
-        name_b=[roster[model].name for model in overall.model_b],
+        name_a=roster.names(overall.model_a),
+        name_b=roster.names(overall.model_b),
     )
     return Sheet(
         title="Paired comparisons of models over the same items.",
         frame=frame,
         columns=(
-            Column("Model A", ("name_a",), is_number=False),
-            Column("Model B", ("name_b",), is_number=False),
-            Column("A", ("mean_a",), decimals(3)),
-            Column("B", ("mean_b",), decimals(3)),
-            Column("A − B", ("difference",), decimals(3)),
+            text_column("Model A", "name_a"),
+            text_column("Model B", "name_b"),
+            number_column("A", "mean_a"),
+            number_column("B", "mean_b"),
+            number_column("A − B", "difference"),
             INTERVAL,
-            Column("p", ("p",), p_value),
-            Column("p (Holm)", ("p_holm",), p_value),
+            number_column("p", "p", p_value),
+            number_column("p (Holm)", "p_holm", p_value),
             DETECTABLE,
         ),
         finding=pairs_finding(frame),

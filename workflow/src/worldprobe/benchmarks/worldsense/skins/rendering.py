@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise, product
 from typing import NamedTuple, cast
@@ -397,18 +396,6 @@ class StatementReader:
         names = [line.removeprefix("- ") for line in lines]
         if all(map(self._names.fullmatch, names)) and len(set(names)) == len(names) > 1:
             yield tuple(_Clause("before", {"x": a, "y": b}) for a, b in pairwise(names))
-
-
-def read_by_any(readers: Sequence[StatementReader], text: str) -> Statement:
-    """What a text states by the first reader that can read it.
-
-    Raises:
-        ValueError: none can; it says what the first one found.
-    """
-    for reader in readers:
-        with suppress(ValueError):
-            return reader.read(text)
-    return readers[0].read(text)
 
 
 def _pattern(text: str, parts: dict[str, str]) -> str:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from worldprobe.benchmarks.worldsense.problems.problems import (
     Cell,
     Core,
-    cells,
     cores,
     name_moment,
     numbers_in,
@@ -40,15 +39,12 @@ from worldprobe.benchmarks.worldsense.skins.rendering import (
 )
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
 from worldprobe.benchmarks.worldsense.skins.vocabulary import (
-    ANSWER_OF,
     DISGUISE,
     HARD,
     LINEAR_PROBLEMS,
     MOTION,
-    WORDINGS,
     problem_type,
 )
-from worldprobe.errors import UserError, did_you_mean
 
 _MASK = (1 << 64) - 1
 ROUNDS = 4
@@ -415,40 +411,3 @@ def problems_of(skin: Skin) -> tuple[str, ...]:
     if skin.domain == "planar":
         return ("Infer.parallel",)
     return (*LINEAR_PROBLEMS, "Infer.extrema", *HARD, *(MOTION if skin.motion else ()))
-
-
-def preview_skin(skins: Sequence[Skin], name: str, size: int, seed: int) -> str:
-    """A trial of each problem that the skin can express, with its answer.
-
-    Raises:
-        UserError: no such skin, or one with too few entities for the size.
-    """
-    known = {skin.name: skin for skin in skins}
-    if name not in known:
-        raise UserError(
-            "--skin",
-            f"{name!r} is not a skin{did_you_mean(name, known)}",
-            f"Choose from {', '.join(known)}.",
-        )
-    skin = known[name]
-    if len(skin.entities) < entities_needed(size):
-        raise UserError(
-            "--size",
-            f"{skin.name} has {len(skin.entities)} entities; size {size} needs one more.",
-            "Choose a smaller size.",
-        )
-    shown = []
-    for turn, problem in enumerate(problems_of(skin)):
-        known_cells = [cell for cell in cells((size,), (problem,)) if cores(cell)]
-        if not known_cells:
-            continue  # of this size, there is none
-        cell = known_cells[len(known_cells) // 2 if problem in MOTION else -1]
-        draw = seed % n_distinct(cell, len(skin.entities))
-        rows = make_tuple(Stratum(cell, skin, WORDINGS[turn % 2]), draw, seed, 0)
-        trial = dict(zip(COLUMNS, rows[0], strict=True))
-        facts = (
-            f"{trial['description']} {trial['query']}, depth {trial['depth']}, worlds"
-            f" {trial['n_worlds']}"
-        )
-        shown.append(f"== {problem}: {facts}\n{trial['text']}\n-> {ANSWER_OF[trial['gold']]}")
-    return "\n\n".join(shown)

@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.contracts import ConditionComparisons
-from worldprobe.benchmarks.ewok.figures import accuracy as figures
-from worldprobe.benchmarks.ewok.tables import accuracy as tables
 from worldprobe.contracts import validate
 from worldprobe.report.model_names import Roster
+from worldprobe_lab import conditions
+from worldprobe_lab.contracts import ConditionComparisons
 
 
 @pytest.fixture
@@ -49,17 +48,17 @@ def compared() -> pd.DataFrame:
 
 
 def test_the_table_has_a_row_per_model_and_condition(compared):
-    cells = tables.conditions(compared, Roster()).cells()
+    cells = conditions.conditions(compared, Roster()).cells()
     assert cells[0][:6] == ["large", "nonce", "0.700", "0.620", "0.690–0.720", "0.590–0.620"]
     assert cells[0][6:] == ["−0.080", "−0.100 to −0.060", "0.020", "0.030", "100"]
     assert len(cells) == 4
 
 
 def test_the_figure_marks_every_condition_and_its_range(compared):
-    frame = figures.conditions(compared, Roster())
+    frame = conditions.condition_differences(compared, Roster())
     assert set(frame.condition) == {"main", "nonce", "western"}
     assert frame[frame.condition == "main"].difference.tolist() == [0.0, 0.0]
-    shown = figures.draw_conditions(frame).axes[0]
+    shown = conditions.draw_conditions(frame).axes[0]
     ranges, marks = shown.collections[::2], shown.collections[1::2]
     assert len(ranges) == len(marks) == 3
     assert np.isclose(marks[0].get_offsets()[:, 0], [0.7, 0.6]).all()

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from simulated_judgements import simulate_judgements
-from worldprobe.benchmarks.ewok.analysis.summarize import measure_families
-from worldprobe.benchmarks.ewok.contracts import FamilyLevels
 from worldprobe.contracts import validate
+from worldprobe_lab.contracts import FamilyLevels
+from worldprobe_lab.levels import measure_families
 
 LEVELS = (0, 1, 2)
 

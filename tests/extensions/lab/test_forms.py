@@ -7,9 +7,9 @@ from command_line import run
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.opened import open_templates
-from worldprobe.benchmarks.ewok.materials.samplers import FRAMES, FormSampler
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
+from worldprobe_lab.forms import FRAMES, FormSampler
 
 
 def fillings(tables):

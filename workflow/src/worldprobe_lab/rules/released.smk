@@ -1,6 +1,10 @@
 # The results that EWoK's authors released, instead of answers of our own.
 
 
+localrules:
+    import_released,
+
+
 rule import_released:
     """Judgements from released results, after the exclusions, reversals and deduplication of the released analysis."""
     input:
@@ -13,7 +17,7 @@ rule import_released:
     benchmark:
         "<benchmarks>/import_released.tsv"
     conda:
-        "../../../envs/analysis.yaml"
+        ENVS / "analysis.yaml"
     params:
         skip=options(ewok["released"], ["skip"]),
         contents=contents([ewok["released"]["results"]] if ewok["released"]["results"] else []),

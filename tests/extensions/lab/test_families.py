@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.contracts import FamilyLevels, Templates
-from worldprobe.benchmarks.ewok.figures.accuracy import families
+from worldprobe.benchmarks.ewok.contracts import Templates
 from worldprobe.benchmarks.ewok.materials.compile import compile_families
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
-from worldprobe.benchmarks.ewok.tables.accuracy import family_accuracy
 from worldprobe.contracts import validate
 from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe.report.model_names import Roster
 from worldprobe_authoring.displays import materials_families
+from worldprobe_lab.contracts import FamilyLevels
+from worldprobe_lab.families import families, family_accuracy
 
 
 @pytest.fixture

@@ -26,7 +26,6 @@ from worldprobe.benchmarks.ewok.analysis.judge import (  # noqa: E402
 )
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize  # noqa: E402
 from worldprobe.benchmarks.ewok.contracts import Items  # noqa: E402
-from worldprobe.benchmarks.ewok.exports import inspect_tasks  # noqa: E402
 from worldprobe.benchmarks.ewok.scoring import (  # noqa: E402
     ask,
     load_prompts,
@@ -38,6 +37,7 @@ from worldprobe.contracts import read_provenance, read_table, write_table  # noq
 from worldprobe.inference.store import open_store  # noqa: E402
 from worldprobe.models.engine import Completion, EngineFacts  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
+from worldprobe_authoring import inspect_tasks  # noqa: E402
 
 pytestmark = pytest.mark.slow
 #: Readable and unreadable ones, one of which names no accepted answer.

@@ -13,17 +13,17 @@ import pytest
 
 from command_line import run
 from worldprobe import cli
-from worldprobe.benchmarks.ewok.analysis.released import (
-    STEPS,
-    apply_steps,
-    clean_numbers,
-    read_release,
-)
 from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Ratings, SurfaceFeatures
 from worldprobe.benchmarks.ewok.ratings import read_ratings
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
+from worldprobe_lab.released import (
+    STEPS,
+    apply_steps,
+    clean_numbers,
+    read_release,
+)
 
 CANARY = "# toy canary\n"
 #: (metatemplate, template) of the toy domain; 4 repeats 3's texts, so it is a duplicate of it in

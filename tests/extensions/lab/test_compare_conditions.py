@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from simulated_judgements import simulate_items, simulate_judgements
-from worldprobe.benchmarks.ewok.analysis.compare import compare_conditions
-from worldprobe.benchmarks.ewok.contracts import ConditionComparisons
 from worldprobe.contracts import validate
+from worldprobe_lab.condition_comparisons import compare_conditions
+from worldprobe_lab.contracts import ConditionComparisons
 
 
 def condition(level, n_versions=2, models=("ant", "bee"), n_templates=60, seed=0):

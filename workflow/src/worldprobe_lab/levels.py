@@ -1,0 +1,109 @@
+"""Accuracy at each level of families of templates, and slopes over levels (not in the papers)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from worldprobe.analysis.clusters import Estimates, crossed_means
+from worldprobe.benchmarks.ewok.analysis.panel import build_panel
+from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
+from worldprobe.benchmarks.ewok.vocabulary import FAMILY
+from worldprobe.errors import UserError
+
+
+def measure_families(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
+    """Mean accuracy at each level of each family, and the slope over levels.
+
+    The levels of a base have the same targets and fillers. So the slope is within bases: of
+    accuracy on the level by least squares in each base and version, then their mean. Bases are
+    random factors (``analysis.clusters``); versions are not, as each base is filled on its own.
+
+    Args:
+        judgements: contracts.Judgements of items of families, of any number of models and eval
+            types.
+        items: contracts.Items, these items.
+
+    Returns:
+        FamilyLevels.
+
+    Raises:
+        UserError: an item is of no family.
+    """
+    panel = build_panel(judgements)
+    place = pd.Index(items["item_id"]).get_indexer(panel.items["item_id"])
+    design = items[[*FAMILY, "version"]].iloc[place].reset_index(drop=True)
+    if design["family"].isna().any():
+        raise UserError(
+            "items", "some are of no family.", "Give items that were built with --families."
+        )
+    accuracy = metric_values(panel)[0].astype(float)
+
+    def block(family: str, level: float, found: Estimates, positions: np.ndarray) -> pd.DataFrame:
+        counts = {
+            "n_items": panel.is_present[:, positions].any(axis=2).sum(axis=1),
+            "n_ties": panel.is_tie[:, positions].sum(axis=(1, 2)),
+            "n_missing": panel.is_missing[:, positions].sum(axis=(1, 2)),
+        }
+        columns = {
+            name: getattr(found, name)
+            for name in ("mean", "ci_low", "ci_high", "p", "detectable", "status")
+        }
+        return panel.series.assign(
+            family=family, level=level, **columns, n_bases=found.n_clusters, **counts
+        )
+
+    tables = []
+    for family, rows in design.groupby("family", sort=True):
+        base, of_family = pd.factorize(rows["base"])[0], rows.index.to_numpy()
+        levels = rows["level"].to_numpy(float)
+        for level in np.unique(levels):
+            here = of_family[levels == level]
+            at_level = crossed_means(
+                accuracy[:, here], base[levels == level], tested=False, bounds=(0.0, 1.0)
+            )
+            tables.append(block(str(family), level, at_level, here))
+        slopes, owner = slopes_within(
+            accuracy[:, of_family], levels, base, rows["version"].to_numpy()
+        )
+        tables.append(block(str(family), np.nan, crossed_means(slopes, owner), of_family))
+    return pd.concat(tables, ignore_index=True).astype({"level": "Int64"})
+
+
+def slopes_within(
+    values: np.ndarray, level: np.ndarray, base: np.ndarray, version: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Least-squares slopes on the level within each base and version that has two levels.
+
+    Args:
+        values: shape (series, n).
+        level: of each value, shape (n,).
+        base: its base, shape (n,).
+        version: its version, shape (n,).
+
+    Returns:
+        The slopes, shape (series, cells), missing where a value of the cell is; and the base of
+        each cell.
+
+    >>> slopes_within(
+    ...     np.array([[1.0, 0.5, 0.0]]),
+    ...     np.array([1.0, 2.0, 3.0]),
+    ...     np.zeros(3, int),
+    ...     np.zeros(3, int),
+    ... )
+    (array([[-0.5]]), array([0]))
+    """
+    slopes, owner = [], []
+    cell = (
+        pd.DataFrame({"base": base, "version": version})
+        .groupby(["base", "version"], sort=True)
+        .ngroup()
+        .to_numpy()
+    )
+    for number in range(cell.max() + 1):
+        positions = np.flatnonzero(cell == number)
+        from_mean = level[positions] - level[positions].mean()
+        if from_mean.any():
+            slopes.append(values[:, positions] @ from_mean / (from_mean**2).sum())
+            owner.append(base[positions[0]])
+    return np.array(slopes).reshape(len(owner), len(values)).T, np.array(owner, dtype=int)

@@ -1,0 +1,149 @@
+"""Every prompting set-up by model and by domain, as maps around chance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from worldprobe.benchmark import figure
+from worldprobe.benchmarks.ewok import selection
+from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.benchmarks.ewok.study import has_prompting, has_prompting_of_all
+from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TITLES, way_of
+from worldprobe.report import style
+from worldprobe.report.model_names import Roster, sort_by
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@figure(
+    inputs=[Summaries],
+    title="Set-ups by model",
+    section="paradigms",
+    caption=(
+        "Accuracy by prompting set-up and model. free: free generation; constr.: choice among the"
+        " valid answers; ex.: worked examples in the prompt. White: chance."
+    ),
+    when=has_prompting,
+    options=[selection.METRIC],
+)
+def setups_by_model(
+    summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy"
+) -> pd.DataFrame:
+    """A row per model."""
+    return _setups(summaries, roster, "model", metric)
+
+
+@figure(
+    inputs=[Summaries],
+    title="Set-ups by domain",
+    section="paradigms",
+    caption=(
+        "Accuracy by prompting set-up and domain, averaged over models, on the items that were"
+        " prompted. free: free generation; constr.: choice among the valid answers; ex.: worked"
+        " examples in the prompt. White: chance."
+    ),
+    when=has_prompting_of_all,
+    options=[selection.METRIC],
+)
+def setups_by_domain(
+    summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy"
+) -> pd.DataFrame:
+    """A row per domain."""
+    return _setups(summaries, roster, "domain", metric)
+
+
+def _setups(summaries: pd.DataFrame, roster: Roster, by: str, metric: str) -> pd.DataFrame:
+    """Accuracy under every eval_type, a row per model (``by="model"``) or per domain, averaged over
+    models (``by="domain"``).
+    """
+    if by == "model":
+        rows = style.with_identity(
+            selection.language_models(
+                selection.over_versions(
+                    selection.pick(summaries, "overall", None, metric, baselines=False)
+                )
+            ),
+            roster,
+        )
+        rows = rows.assign(
+            row_id=rows.model, row=rows.name, block=rows.family, n=1, value=rows["mean"]
+        )
+    else:
+        every = selection.subjects(
+            selection.over_versions(
+                selection.pick(summaries, "domain", None, metric, baselines=False)
+            ),
+            roster,
+        )
+        scored = every[
+            every.eval_type == "logprobs"
+        ]  # the order of all other figures, where there is one
+        order = selection.domain_order(scored if len(scored) else every, roster)
+        means = (
+            every.groupby(["group", "eval_type"], sort=False)["mean"]
+            .agg(["mean", "count"])
+            .reset_index()
+        )
+        rows = means.rename(columns={"mean": "value", "count": "n"})
+        rows = rows.assign(
+            row_id=rows.group,
+            row=rows.group.map(selection.in_words),
+            block="",
+            low=np.nan,
+            high=np.nan,
+        )
+        rows = sort_by(rows, "group", order)
+    return rows[["block", "row_id", "row", "eval_type", "value", "low", "high", "n"]].reset_index(
+        drop=True
+    )
+
+
+@setups_by_model.drawn_by
+@setups_by_domain.drawn_by
+def draw_setups(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """Numbers on colours: white is chance, blue above, orange below."""
+    ids = dict(zip(frame.row_id, frame.row, strict=True))
+    columns = [name for name in EVAL_TYPES if name in set(frame.eval_type)]
+    wide = frame.pivot(index="row_id", columns="eval_type", values="value")
+    matrix = wide.reindex(index=list(ids), columns=columns).set_axis(list(ids.values()), axis=0)
+    matrix.columns = ["\n".join(way_of(name).short) for name in columns]
+    tall = 0.17 if width == "double" else 0.14
+    figure, axes, size = style.map_around_chance(matrix, width, tall, 0.55)
+    axes.tick_params(axis="x", pad=1.5)
+    _paradigm_brackets(axes, columns, tall * len(matrix), size)
+    return figure
+
+
+def _paradigm_brackets(axes: Axes, columns: list[str], height: float, size: float) -> None:
+    """The paradigm's name over its columns, with a thin rule under it."""
+    paradigms = [way_of(name).paradigm for name in columns]
+    for paradigm in dict.fromkeys(paradigms):
+        first, last = (
+            paradigms.index(paradigm),
+            len(paradigms) - 1 - paradigms[::-1].index(paradigm),
+        )
+        middle = (first + last + 1) / 2
+        above = axes.get_xaxis_transform()
+        up = 1 + 0.30 / height
+        axes.plot(
+            [first + 0.1, last + 0.9],
+            [up, up],
+            color=style.SOFT_INK,
+            lw=0.5,
+            transform=above,
+            clip_on=False,
+        )
+        axes.text(
+            middle,
+            up + 0.03 / height,
+            TITLES[paradigm],
+            transform=above,
+            ha="center",
+            va="bottom",
+            fontsize=size,
+        )
