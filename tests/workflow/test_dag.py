@@ -101,9 +101,11 @@ def test_the_papers_study_asks_its_twenty_models_in_nine_ways_and_trains_nothing
     published = json.loads((reference / "published.json").read_text())["ewok"]["table1"]["rows"]
     found = jobs(paper)
     scored = {
-        shlex.split(line)[shlex.split(line).index("--model") + 1]
+        word.removeprefix("--model=")
         for line in commands(paper)
         if " score all " in line
+        for word in shlex.split(line)
+        if word.startswith("--model=")
     }
     assert scored == {row["model"] for row in published} - {"human"}
     assert found["judge"] == 20  # in all nine ways at once

@@ -7,8 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, Summaries
+from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.contracts import read_provenance, read_table
+from worldprobe_training.contracts import ControlAccuracies
 
 pytestmark = pytest.mark.slow
 
