@@ -21,7 +21,6 @@ import pytest
 from command_line import run
 from worldprobe.benchmarks.ewok.analysis.judge import judge_target_scores
 from worldprobe.benchmarks.ewok.contracts import Items, Responses, TargetScores
-from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.errors import MachineError
 from worldprobe.models import gguf, packages
@@ -120,8 +119,8 @@ def test_its_accuracies_are_these(
         ACCURACY, abs=1e-9 + judged["is_near_tie"].mean()
     )
     out = tmp_path / "choice.parquet"
-    how = f"--checkpoint {checkpoint} --eval-types choice_constrained_zero --out {out}".split()
-    assert main(["score", "all", str(few), *how]) == 0
+    how = f"--checkpoint {checkpoint} --eval-types choice_constrained_zero --out {out}"
+    assert run(f"score all {few} {how}") == 0
     assert set(read_table(out, Responses)["text"]) == {"1"}, (
         "without examples it always takes the first context: 0.5"
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from worldprobe.cli import main
+from command_line import run
 
 BUILD = "items build {materials} --versions 0 --filter object2"
 SCORE = "score logprobs {items} --checkpoint {checkpoint} --out {out}"
@@ -193,9 +193,9 @@ def test_sigterm_leaves_nothing_half_written(study, tmp_path: Path, monkeypatch)
         os.kill(os.getpid(), signal.SIGTERM)
 
     monkeypatch.setattr("worldprobe.files.os.replace", stop)
-    build = f"items build {study['materials']} --versions 0".split()
+    build = f"items build {study['materials']} --versions 0"
     with pytest.raises(SystemExit) as ended:
-        main([*build, "--out", str(tmp_path / "items.parquet")])
+        run(f"{build} --out {tmp_path}/items.parquet")
     assert ended.value.code == 75
     assert not list(tmp_path.iterdir())
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from command_line import run
 from worldprobe.cli import build_app, main, parse
 from worldprobe.cli.parsing import commands
 from worldprobe.errors import UserError
@@ -137,7 +138,7 @@ def place(
         ):
             Path("trainings", training, revision).symlink_to(Path("my_model").resolve())
     write_babylm_data(Path("evaluation_data"))
-    assert main(["materials", "new-domain", "own", "office-work"]) == 0
+    assert run("materials new-domain own office-work") == 0
     Path("config").symlink_to(ROOT / "config")
     Path("my.yaml").write_text("study: mine\nmodels: [control_untrained]\n")
     Path("my_skins").mkdir()
@@ -196,7 +197,7 @@ def test_the_examples_in_python_run(
 ) -> None:
     shutil.copytree("my_model", "model_a")
     shutil.copytree(tiny_checkpoint("llama"), "model_b")
-    assert main(["items", "build", "own", "--versions", "0-2", "--out", "items.parquet"]) == 0
+    assert run("items build own --versions 0-2 --out items.parquet") == 0
     shown = blocks("python")
     for name in ("README.md", "docs/library.md"):
         for part in shown[name].split("import worldprobe\n")[1:]:

@@ -12,7 +12,6 @@ from command_line import run
 from worldprobe.analysis.summaries import summarize_scores
 from worldprobe.benchmark import Evaluated
 from worldprobe.benchmarks import find, listed
-from worldprobe.cli import main
 from worldprobe.contracts import write_table
 from worldprobe.contracts.results import Summaries
 from worldprobe.errors import UserError
@@ -159,8 +158,8 @@ def test_a_study_reads_the_first_row_alone_and_asking_reads_all_before_a_model_i
     with (tmp_path / "items.jsonl").open("a") as stream:
         stream.write(row + "\n")
     assert find(path).name == "traits"
-    model = ["--model", "mine", "--checkpoint", str(tmp_path / "nowhere")]
-    assert main(["ask", path, *model, "--out", str(tmp_path / "scores.parquet")]) == 2
+    model = f"--model mine --checkpoint {tmp_path}/nowhere"
+    assert run(f"ask {path} {model} --out {tmp_path}/scores.parquet") == 2
     assert re.search(words, capsys.readouterr().err.replace("\n  problem", ""))
 
 

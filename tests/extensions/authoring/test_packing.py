@@ -69,8 +69,8 @@ def test_an_archive_is_opened_again_as_it_was(licensed, tmp_path, monkeypatch, c
 
 def test_items_of_protected_materials_leave_through_pack_alone(protected, tmp_path, capsys):
     items, templates = tmp_path / "items.parquet", tmp_path / "templates.parquet"
-    options = f"--versions 0 --templates-out {templates} --out {items}".split()
-    assert main(["items", "build", str(protected), *options]) == 0
+    options = f"--versions 0 --templates-out {templates} --out {items}"
+    assert run(f"items build {protected} {options}") == 0
     assert run(f"items export {items} {templates} --out {tmp_path / 'open'}") == 2
     assert "release pack --items" in capsys.readouterr().err
     assert not (tmp_path / "open").exists()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from command_line import run
 from worldprobe import cli
 from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.evaluation import converses
@@ -151,14 +152,14 @@ def test_what_evaluate_asked_is_not_asked_again_by_a_study_and_other_settings_sh
     monkeypatch.chdir(tmp_path)
     ask_less(monkeypatch)
     folder = str(tiny_checkpoint())
-    assert cli.main(["evaluate", folder, "--versions", "0"]) == 0
+    assert run(f"evaluate {folder} --versions 0") == 0
     parts = sorted(Path("results/.answers").glob("*/part-*"))
     assert parts
     items = next(Path("results/evaluate").glob("*/ewok/items.parquet"))
-    study = f"score logprobs {items} --model mine --checkpoint {folder} --answers results/.answers".split()
-    assert cli.main([*study, "--out", "scores.parquet"]) == 0
+    study = f"score logprobs {items} --model mine --checkpoint {folder} --answers results/.answers"
+    assert run(f"{study} --out scores.parquet") == 0
     assert sorted(Path("results/.answers").glob("*/part-*")) == parts
-    assert cli.main([*study, "--dtype", "bfloat16", "--out", "others.parquet"]) == 0
+    assert run(f"{study} --dtype bfloat16 --out others.parquet") == 0
     new = set(Path("results/.answers").glob("*/part-*")) - set(parts)
     assert new
     assert not {part.parent for part in new} & {part.parent for part in parts}
@@ -207,7 +208,7 @@ def test_a_folder_of_the_same_name_elsewhere_does_not_replace_a_result(
     result = tmp_path / "results" / "evaluate" / "final" / "result.json"
     result.parent.mkdir(parents=True)
     result.write_text('{"checkpoint": "a/final"}')
-    assert cli.main(["evaluate", "b/final", "--versions", "0"]) == 2
+    assert run("evaluate b/final --versions 0") == 2
     assert "is the result of another model, a/final" in capsys.readouterr().err
     assert result.read_text() == '{"checkpoint": "a/final"}'
     evaluate.refuse_another_models_folder(result, str(tmp_path / "a" / "final"))
@@ -297,8 +298,8 @@ def test_a_sample_has_every_pair_of_concepts_and_every_problem_and_is_never_rank
 
     ask_less(monkeypatch, "object1")
     folder, work = str(tiny_checkpoint()), tmp_path / "work"
-    line = f"evaluate {folder} --work {work} --benchmark ewok,worldsense".split()
-    assert cli.main([*line, "--limit", "60", "--batch-size", "2"]) == 0
+    line = f"evaluate {folder} --work {work} --benchmark ewok,worldsense"
+    assert run(f"{line} --limit 60 --batch-size 2") == 0
     printed = capsys.readouterr().out
     assert "Published" not in printed
     items = pd.read_parquet(work / "ewok" / "items.parquet")
@@ -333,9 +334,9 @@ def test_all_items_replace_a_sample_and_a_sample_replaces_nothing(quick, capsys)
 
 
 def test_an_option_that_the_engine_lacks_is_refused_before_anything_is_asked(capsys):
-    assert cli.main(["evaluate", "served", "--endpoint", "http://a/v1", "--device", "cpu"]) == 2
+    assert run("evaluate served --endpoint http://a/v1 --device cpu") == 2
     assert "device: does nothing with the engine openai" in capsys.readouterr().err
-    assert cli.main(["evaluate", "--endpoint", "http://127.0.0.1:1/v1"]) == 2
+    assert run("evaluate --endpoint http://127.0.0.1:1/v1") == 2
     assert "--endpoint URL --model NAME" in capsys.readouterr().err
 
 
@@ -385,5 +386,5 @@ def test_numbers_of_other_software_do_not_pass_for_those_of_this(quick, monkeypa
     [("nofile.gguf", "no such file"), ("smollm_135m", 'did you mean "smollm2_135m"?')],
 )
 def test_a_model_that_is_not_there_is_named_with_the_nearest_id(model, said, capsys):
-    assert cli.main(["evaluate", model]) == 2
+    assert run(f"evaluate {model}") == 2
     assert said in capsys.readouterr().err

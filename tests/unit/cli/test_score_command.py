@@ -63,10 +63,8 @@ def test_targets_are_scored_without_a_context_where_that_is_asked_which_pmi_need
     item_table, tiny_checkpoint, tmp_path
 ):
     out, judged = tmp_path / "scores.parquet", tmp_path / "judgements.parquet"
-    command = (
-        f"score logprobs {item_table} --checkpoint {tiny_checkpoint()} --without-context".split()
-    )
-    assert main([*command, "--out", str(out)]) == 0
+    command = f"score logprobs {item_table} --checkpoint {tiny_checkpoint()} --without-context"
+    assert run(f"{command} --out {out}") == 0
     assert read_table(out, TargetScores)["context"].tolist() == [0, 1, 2] * 12
     assert run(f"judge {item_table} {out} --compare-targets pmi --out {judged}") == 0
     assert (read_table(judged, Judgements)["status"] == "ok").all()
@@ -75,12 +73,12 @@ def test_targets_are_scored_without_a_context_where_that_is_asked_which_pmi_need
 def test_the_same_command_gives_the_same_bytes_with_and_without_its_store(
     item_table, tiny_checkpoint, tmp_path
 ):
-    command = f"score logprobs {item_table} --checkpoint {tiny_checkpoint()} --answers {tmp_path / 'kept'}".split()
+    command = f"score logprobs {item_table} --checkpoint {tiny_checkpoint()} --answers {tmp_path / 'kept'}"
     files = [tmp_path / f"{i}.parquet" for i in range(3)]
-    assert main([*command, "--out", str(files[0])]) == 0
-    assert main([*command, "--out", str(files[1])]) == 0
+    assert run(f"{command} --out {files[0]}") == 0
+    assert run(f"{command} --out {files[1]}") == 0
     shutil.rmtree(tmp_path / "kept")
-    assert main([*command, "--out", str(files[2])]) == 0
+    assert run(f"{command} --out {files[2]}") == 0
     assert len({f.read_bytes() for f in files}) == 1
 
 

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("openai")
 
+from command_line import run
 from worldprobe.errors import UserError
 from worldprobe.inference.preemption import Preempted
 from worldprobe.inference.requests import Generate, question_id, run_requests
@@ -505,11 +506,11 @@ def test_a_limit_of_spending_stops_cleanly_and_the_next_run_goes_on(
     server.script = counted
     questions = [Generate(f"question {i}", FREE) for i in range(12)]
     asked = []
-    for run in range(3):
+    for attempt in range(3):
         engine = opened(server, concurrency=1)
         engine.endpoint.spending = Spending(**limit)
         store = open_store(tmp_path, engine)
-        if run < 2:
+        if attempt < 2:
             with pytest.raises(UserError) as error:
                 run_requests(questions, engine, store)
             assert next(iter(limit)).replace("_", "-") in error.value.lines()
@@ -631,10 +632,10 @@ def test_evaluate_asks_a_served_model_by_what_its_server_gives(
 
         server.script = script
     materials = str(tmp_path / "own")
-    assert main(["materials", "new-domain", materials, "office-work"]) == 0
+    assert run(f"materials new-domain {materials} office-work") == 0
     url = server.url  # type: ignore[attr-defined]
-    served = f"--endpoint {url} --model wordy --materials {materials} --versions 0".split()
-    assert main(["evaluate", *served, "--work", str(tmp_path / "work")]) == 0
+    served = f"--endpoint {url} --model wordy --materials {materials} --versions 0"
+    assert run(f"evaluate {served} --work {tmp_path}/work") == 0
     result = json.loads((tmp_path / "work" / "result.json").read_text())
     stated = result["benchmarks"]["ewok"]
     assert (result["model"], result["engine"]) == ("wordy", "openai")

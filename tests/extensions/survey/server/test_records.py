@@ -196,18 +196,16 @@ def test_texts_leave_in_an_encrypted_archive_only(busy_lab, tmp_path, capsys, mo
     )
     lists = tmp_path / "lists.parquet"
     write_table(frame, StudyLists, lists, made(1, canary="# CANARY 123"))
-    command = f"human export {busy_lab.folder} --with-text {lists}".split()
-    assert main([*command, "--out", str(tmp_path / "texts.zip")]) == 2
+    command = f"human export {busy_lab.folder} --with-text {lists}"
+    assert run(f"{command} --out {tmp_path}/texts.zip") == 2
     assert "leave this machine encrypted only" in capsys.readouterr().err
-    assert main([*command, "--password", "w", "--out", str(tmp_path / "texts.csv")]) == 2
-    assert (
-        main([*command, "--password", "w", "--out", str(tmp_path / "texts.zip")]) == 2
-    )  # other lists
+    assert run(f"{command} --password w --out {tmp_path}/texts.csv") == 2
+    assert run(f"{command} --password w --out {tmp_path}/texts.zip") == 2  # other lists
     with busy_lab.survey.answers.write() as connection:
         connection.execute(
             "UPDATE facts SET value = ? WHERE name = 'lists_digest'", (digest_lists(frame),)
         )
-    assert main([*command, "--password", "w", "--out", str(tmp_path / "texts.zip")]) == 0
+    assert run(f"{command} --password w --out {tmp_path}/texts.zip") == 0
     content = (tmp_path / "texts.zip").read_bytes()
     assert b"grows" not in content
     with pytest.raises(RuntimeError), zipfile.ZipFile(tmp_path / "texts.zip") as plain:
@@ -224,14 +222,12 @@ def test_identities_need_their_token_and_stay_out_of_the_repository(
 ):
     token = busy_lab.folder / "identities-token"
     (tmp_path / "wrong").write_text("0" * 64)
-    base = ["human", "identities", str(busy_lab.folder)]
-    assert (
-        main([*base, "--token", str(tmp_path / "wrong"), "--out", str(tmp_path / "pay.csv")]) == 2
-    )
-    assert main([*base, "--token", str(token), "--out", str(repository / "pay.csv")]) == 2
-    assert main([*base, "--token", str(token), "--out", str(tmp_path / "results" / "pay.csv")]) == 2
+    base = f"human identities {busy_lab.folder}"
+    assert run(f"{base} --token {tmp_path}/wrong --out {tmp_path}/pay.csv") == 2
+    assert run(f"{base} --token {token} --out {repository}/pay.csv") == 2
+    assert run(f"{base} --token {token} --out {tmp_path}/results/pay.csv") == 2
     assert not (repository / "pay.csv").exists()
-    assert main([*base, "--token", str(token), "--out", str(tmp_path / "pay.csv")]) == 0
+    assert run(f"{base} --token {token} --out {tmp_path}/pay.csv") == 0
     assert (tmp_path / "pay.csv").stat().st_mode & 0o077 == 0
     rows = {
         row["pid"]: row for row in csv.DictReader(io.StringIO((tmp_path / "pay.csv").read_text()))

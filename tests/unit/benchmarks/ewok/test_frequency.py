@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import pytest
 
-from worldprobe import cli
+from command_line import run
 from worldprobe.benchmarks.ewok import frequency
 from worldprobe.benchmarks.ewok.contracts import Items, SurfaceFeatures
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
@@ -157,7 +157,7 @@ def test_the_command_writes_the_table_and_what_was_missing(tmp_path):
     items, out = tmp_path / "items.parquet", tmp_path / "f.parquet"
     write_table(validate(one_item(), Items), Items, items, Provenance())
     files = ngrams(tmp_path / "all.gz", "cat\t1999\t5\t1", "it\t2000\t1\t1")
-    command = f"baselines measure-surface {items} --frequency ngrams --ngrams {files}".split()
-    assert cli.main([*command, "--out", str(out)]) == 0
+    command = f"baselines measure-surface {items} --frequency ngrams --ngrams {files}"
+    assert run(f"{command} --out {out}") == 0
     assert read_provenance(out).details["n_distinct_words_without_frequency"] == 7
     assert len(read_table(out, SurfaceFeatures)) == 2

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from gensim.models import KeyedVectors
 
-from worldprobe import cli
+from command_line import run
 from worldprobe.benchmarks.ewok import word2vec
 from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Similarities
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
@@ -204,8 +204,8 @@ def test_the_command_writes_judgements_with_the_counts_inside(vectors, tmp_path)
     rows = validate(items(WEATHER, ("Zzz.", "Sun.", "Warm.", "Cold.", {"agent1": "Ira"})), Items)
     write_table(rows, Items, table, Provenance())
     word2vec.save_vectors(vectors, source)
-    command = f"baselines judge {table} --by word2vec --source {source}".split()
-    assert cli.main([*command, "--out", str(out)]) == 0
+    command = f"baselines judge {table} --by word2vec --source {source}"
+    assert run(f"{command} --out {out}") == 0
     judged = read_table(out, Judgements)
     assert judged.accuracy.tolist()[:2] == [1.0, 1.0]
     assert judged.status.tolist() == ["ok", "ok", "missing_score", "missing_score"]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from command_line import run
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.questions import (
     INVALID,
@@ -24,7 +25,6 @@ from worldprobe.benchmarks.worldsense.analysis.summarize import (
     spread_of_means,
 )
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
-from worldprobe.cli import main
 
 N_SERIES = 400
 
@@ -32,8 +32,8 @@ N_SERIES = 400
 @pytest.fixture(scope="module")
 def questions(tmp_path_factory: pytest.TempPathFactory) -> Questions:
     path = tmp_path_factory.mktemp("worldsense") / "test.parquet"
-    how = ["--sizes", "3", "4", "--per-cell", "2"]
-    assert main(["worldsense", "generate", "test", *how, "--out", str(path)]) == 0
+    how = "--sizes 3 4 --per-cell 2"
+    assert run(f"worldsense generate test {how} --out {path}") == 0
     trials = read_trials(path)
     return add_properties(from_frame(trials, "test"), trials)
 

@@ -8,25 +8,14 @@ import yaml
 
 from command_line import run
 from worldprobe.benchmarks.worldsense.contracts import Trials
-from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, write_table
 
 
 @pytest.fixture(scope="module")
 def trials(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("dataset") / "trials.parquet"
-    line = [
-        "worldsense",
-        "generate",
-        "test",
-        "--per-cell",
-        "1",
-        "--sizes",
-        "3",
-        "--problems",
-        "Infer.trivial",
-    ]
-    assert main([*line, "--skins", "people_LeftRight", "--out", str(path)]) == 0
+    line = "worldsense generate test --per-cell 1 --sizes 3 --problems Infer.trivial"
+    assert run(f"{line} --skins people_LeftRight --out {path}") == 0
     return path
 
 

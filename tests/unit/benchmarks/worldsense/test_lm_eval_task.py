@@ -29,15 +29,8 @@ TASK = "worldprobe_ws"
 @pytest.fixture(scope="module")
 def trial_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("worldsense_lm_eval") / "trials.parquet"
-    line = (
-        f"worldsense generate test --sizes 3 4 --per-cell 1 --skins tall/short --out {path}".split()
-    )
-    assert (
-        main(
-            [*line, "--problems", "Infer.normal", "Consist.normal", "Compl.normal", "Compl.trivial"]
-        )
-        == 0
-    )
+    line = f"worldsense generate test --sizes 3 4 --per-cell 1 --skins tall/short --out {path}"
+    assert run(f"{line} --problems Infer.normal Consist.normal Compl.normal Compl.trivial") == 0
     return path
 
 
@@ -163,8 +156,8 @@ def test_lm_eval_chooses_what_we_choose(
     run_lm_eval(task, TASK, checkpoint, tmp_path / "out")
     theirs, ours = tmp_path / "theirs.parquet", tmp_path / "ours.parquet"
     assert run(f"worldsense import-samples {table} {tmp_path / 'out'} --out {theirs}") == 0
-    line = f"worldsense ask {table} --checkpoint {checkpoint} --model ours".split()
-    assert main([*line, "--prompting", "constrained_sum", "--out", str(ours)]) == 0
+    line = f"worldsense ask {table} --checkpoint {checkpoint} --model ours"
+    assert run(f"{line} --prompting constrained_sum --out {ours}") == 0
     both = read_table(ours, Responses).merge(
         read_table(theirs, Responses), on="trial_id", suffixes=("", "_theirs")
     )

@@ -13,7 +13,6 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY,
 from worldprobe.benchmarks.worldsense.trials.files import read_official, read_trials
 from worldprobe.benchmarks.worldsense.trials.sets import PLANS, blocks_of, plan_set, stream_set
 from worldprobe.benchmarks.worldsense.trials.trial_maker import permute, round_keys
-from worldprobe.cli import main
 from worldprobe_authoring.audit import audit_trials
 
 SIZES = {
@@ -138,25 +137,12 @@ def test_training_sets_are_nested_and_share_nothing_with_the_test_set(small: pd.
 def test_the_bytes_are_the_same_for_any_number_of_processes_and_the_layouts_agree(
     tmp_path: Path,
 ) -> None:
-    options = [
-        "generate",
-        "train-10k",
-        "--per-cell",
-        "16",
-        "--sizes",
-        "3",
-        "--problems",
-        "Infer.normal",
-        "Compl.trivial",
-    ]
+    options = "generate train-10k --per-cell 16 --sizes 3 --problems Infer.normal Compl.trivial"
     for processes in ("1", "2"):
-        files = [
-            "--dialogues-out",
-            f"{tmp_path}/{processes}.jsonl.gz",
-            "--out",
-            f"{tmp_path}/{processes}.parquet",
-        ]
-        assert main(["worldsense", *options, "--processes", processes, *files]) == 0
+        files = (
+            f"--dialogues-out {tmp_path}/{processes}.jsonl.gz --out {tmp_path}/{processes}.parquet"
+        )
+        assert run(f"worldsense {options} --processes {processes} {files}") == 0
     for layout in ("parquet", "jsonl.gz"):
         assert (tmp_path / f"1.{layout}").read_bytes() == (tmp_path / f"2.{layout}").read_bytes()
     trials = read_trials(tmp_path / "1.parquet")

@@ -269,8 +269,8 @@ def test_judgements_say_whether_versions_share_fillings_whatever_made_the_items(
 ):
     """Read from the fillers, as tables of others have no such metadata."""
     assert run(f"materials new-domain {tmp_path / 'own'} office-work") == 0
-    command = f"items build {tmp_path / 'own'} --mode {mode} --versions 0-2".split()
-    assert cli.main([*command, "--out", str(tmp_path / "items.parquet")]) == 0
+    command = f"items build {tmp_path / 'own'} --mode {mode} --versions 0-2"
+    assert run(f"{command} --out {tmp_path}/items.parquet") == 0
     items = pd.read_parquet(tmp_path / "items.parquet")
     scores = pd.concat([scores_of(item, GRID) for item in items["item_id"]])
     judged = judge.judge_target_scores(items, scores, "ant").table

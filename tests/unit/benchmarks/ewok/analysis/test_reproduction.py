@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from command_line import run
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis.reproduction import (
     Results,
@@ -186,10 +187,10 @@ def test_other_items_make_every_number_answer_another_question(published):
 
 def test_the_official_items_are_recognised_by_their_digest(published, reference, tmp_path):
     archive, out = str(reference / "ewok-config.zip"), str(tmp_path / "items.parquet")
-    options = ["--password", "ewok", "--versions", "0-1", "--mode", "fixed", "--compat"]
-    assert cli.main(["items", "build", archive, *options, "--release-filter", "--out", out]) == 0
+    options = "--password ewok --versions 0-1 --mode fixed --compat"
+    assert run(f"items build {archive} {options} --release-filter --out {out}") == 0
     assert are_official(read_table(out, Items), published)
-    assert cli.main(["items", "build", archive, *options, "--out", out]) == 0
+    assert run(f"items build {archive} {options} --out {out}") == 0
     assert not are_official(read_table(out, Items), published)
 
 

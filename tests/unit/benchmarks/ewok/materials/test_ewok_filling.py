@@ -23,7 +23,6 @@ from worldprobe.benchmarks.ewok.materials.opened import Swap, apply_swap, parse_
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.benchmarks.ewok.materials.samplers import FixedSampler, IndependentSampler
 from worldprobe.benchmarks.ewok.materials.slots import Key, fill
-from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
 
@@ -278,55 +277,53 @@ def test_independent_items_of_a_template_differ_and_a_longer_sample_begins_with_
 def test_a_template_with_fewer_fillings_gets_all_of_them_and_the_table_says_so(garden):
     garden.with_("fillers/filler-agent.csv", "item\nAda\nBo\n")
     garden.with_("fillers/filler-object.csv", "item\nthe jar\nthe cup\nthe pot\n")
-    items = build(garden, "--mode", "independent", "--per-template", "10")
+    items = build(garden, "--mode independent --per-template 10")
     assert len(set(items["fillers"])) == len(items) == 6
     assert sorted(items["version"]) == list(range(6))
     details = read_provenance(garden.folder.parent / "items.parquet").details
     assert details["fewer_items"] == {"garden-work_1_1": 6}
 
 
-@pytest.mark.parametrize("options", [[], ["--mode", "independent", "--per-template", "4"]])
+@pytest.mark.parametrize("options", ["", "--mode independent --per-template 4"])
 def test_items_of_a_domain_do_not_depend_on_other_domains(garden, options):
     across = ["duplicate_of", "situation"]  # these look across domains
-    alone = build(garden, *options).drop(columns=across)
+    alone = build(garden, options).drop(columns=across)
     for kind in ("concept", "context", "target"):
         text = garden.files[f"{kind}s/{kind}-garden-work.yml"].replace("garden-work", "attic-work")
         garden.with_(f"{kind}s/{kind}-attic-work.yml", text)
-    both = build(garden, *options).drop(columns=across)
+    both = build(garden, options).drop(columns=across)
     assert both[both["domain"] == "garden-work"].reset_index(drop=True).equals(alone)
 
 
-def build(garden, *options, name="items"):
+def build(garden, options="", name="items"):
     out = garden.folder.parent / f"{name}.parquet"
     for path in garden.folder.rglob("*.yml"):
         path.unlink()
-    assert main(["items", "build", str(garden.write()), *options, "--out", str(out)]) == 0
+    assert run(f"items build {garden.write()} {options} --out {out}") == 0
     return read_table(out, Items)
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        ["--versions", "0-2", "--swap", "agent->agent:tall=true"],
-        ["--versions", "0-2", "--compat"],
-        ["--versions", "0-2", "--mode", "balanced"],
-        ["--mode", "independent", "--per-template", "3", "--seed", "4"],
-        ["--versions", "0-2", "--limit", "2"],
+        "--versions 0-2 --swap agent->agent:tall=true",
+        "--versions 0-2 --compat",
+        "--versions 0-2 --mode balanced",
+        "--mode independent --per-template 3 --seed 4",
+        "--versions 0-2 --limit 2",
     ],
 )
 def test_versions_gathered_are_the_bytes_of_filling_them_at_once(garden, options):
-    build(garden, *options)
+    build(garden, options)
     folder, templates = garden.folder.parent, garden.folder.parent / "templates.parquet"
-    compat = [option for option in options if option == "--compat"]
-    assert main(["templates", "compile", str(garden.folder), *compat, "--out", str(templates)]) == 0
-    fill_them = ["items", "fill", str(templates), str(garden.folder), *options]
-    assert main([*fill_them, "--out", str(folder / "filled.parquet")]) == 0
-    parts = [str(folder / f"version_{n}.parquet") for n in range(3)]
-    for number, part in enumerate(parts):
-        assert main([*fill_them, "--version", str(number), "--out", part]) == 0
-    assert (
-        main(["items", "gather", *reversed(parts), "--out", str(folder / "gathered.parquet")]) == 0
-    )
+    compat = "--compat" * ("--compat" in options)
+    assert run(f"templates compile {garden.folder} {compat} --out {templates}") == 0
+    fill_them = f"items fill {templates} {garden.folder} {options} --out {folder}"
+    assert run(f"{fill_them}/filled.parquet") == 0
+    for number in range(3):
+        assert run(f"{fill_them}/version_{number}.parquet --version {number}") == 0
+    parts = " ".join(f"{folder}/version_{number}.parquet" for number in (2, 1, 0))
+    assert run(f"items gather {parts} --out {folder}/gathered.parquet") == 0
     filled = (folder / "filled.parquet").read_bytes()
     assert (
         (folder / "gathered.parquet").read_bytes()
@@ -338,10 +335,10 @@ def test_versions_gathered_are_the_bytes_of_filling_them_at_once(garden, options
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--versions", "0-1"], "contains version 0"),
-        (["--versions", "1", "--swap", "agent->agent:tall=true"], "--swap"),
-        (["--mode", "independent"], "--mode"),
-        (["--versions", "1", "--limit", "1"], "--limit"),
+        ("--versions 0-1", "contains version 0"),
+        ("--versions 1 --swap agent->agent:tall=true", "--swap"),
+        ("--mode independent", "--mode"),
+        ("--versions 1 --limit 1", "--limit"),
     ],
 )
 def test_versions_that_do_not_belong_together_are_not_gathered(garden, capsys, options, problem):
@@ -349,8 +346,8 @@ def test_versions_that_do_not_belong_together_are_not_gathered(garden, capsys, o
         {"pattern": "[agent1] can {CONCEPT} [object1]."},
         {"pattern": "[agent1] may {CONCEPT} [object1]."},
     )
-    build(garden, "--versions", "0", name="zero")
-    build(garden, *options, name="other")
+    build(garden, "--versions 0", name="zero")
+    build(garden, options, name="other")
     zero, other, out = (
         garden.folder.parent / f"{name}.parquet" for name in ("zero", "other", "gathered")
     )
@@ -360,7 +357,7 @@ def test_versions_that_do_not_belong_together_are_not_gathered(garden, capsys, o
 
 
 def test_items_say_what_was_filled_and_the_file_says_what_made_it(garden):
-    (item,) = build(garden, "--versions", "3").itertuples()
+    (item,) = build(garden, "--versions 3").itertuples()
     assert item.item_id == "garden-work_1_1_v3"
     filled = json.loads(item.fillers)
     assert list(filled) == item.tags.split(",") == ["agent1", "object1"]
@@ -373,7 +370,7 @@ def test_items_say_what_was_filled_and_the_file_says_what_made_it(garden):
 
 def test_items_are_filtered_by_their_tags(garden):
     garden.replace("context-garden", "[object1]", "[object1:large=true]")
-    assert len(build(garden, "--filter", "object1:large=true$")) == 5
+    assert len(build(garden, "--filter object1:large=true$")) == 5
     with pytest.raises(UserError, match="no item is left"):
         filter_tags(build(garden), "^large")
 
@@ -406,7 +403,7 @@ def test_the_release_filter_reverses_whole_templates_first_but_the_original_excl
         {"pattern": "[agent1] can {CONCEPT} [object1]."},
         {"pattern": "[agent1] may {CONCEPT} [object1]."},
     )
-    items = build(garden, "--versions", "0-1")
+    items = build(garden, "--versions 0-1")
     is_second = items["meta_template"] == 2
     texts = items[["context1", "context2", "target1", "target2"]]
     turned = texts.rename(columns={"target1": "target2", "target2": "target1"})[list(texts)]
@@ -426,7 +423,7 @@ def test_the_release_filter_reverses_whole_templates_first_but_the_original_excl
 
 def test_items_of_ones_own_materials_are_exported_in_the_originals_format(garden):
     templates, out = garden.folder.parent / "t.parquet", garden.folder.parent / "official"
-    build(garden, "--versions", "0-1", "--templates-out", str(templates))
+    build(garden, f"--versions 0-1 --templates-out {templates}")
     assert (
         run(f"items export {garden.folder.parent / 'items.parquet'} {templates} --out {out}") == 0
     )

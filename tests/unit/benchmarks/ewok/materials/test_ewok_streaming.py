@@ -7,6 +7,7 @@ import hashlib
 import numpy as np
 import pytest
 
+from command_line import run
 from worldprobe import contracts
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials import items as stream
@@ -14,7 +15,6 @@ from worldprobe.benchmarks.ewok.materials.documents import Place
 from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.benchmarks.ewok.materials.samplers import IndependentSampler
-from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
 
 
@@ -33,34 +33,22 @@ def attic(garden):
     return garden
 
 
-@pytest.mark.parametrize("options", [["--compat"], ["--filter", "agent1"]])
+@pytest.mark.parametrize("options", ["--compat", "--filter agent1"])
 @pytest.mark.parametrize("together", [1, 3])
 def test_pieces_make_the_bytes_of_the_whole(attic, monkeypatch, options, together):
-    folder = attic.folder.parent
-    build = [*f"items build {attic.write()} --mode independent --per-template 7".split(), *options]
-    assert main([*build, "--out", str(folder / "once.parquet")]) == 0
+    folder, sampled = attic.folder.parent, f"--mode independent --per-template 7 {options}"
+    build = f"items build {attic.write()} {sampled} --out {folder}"
+    assert run(f"{build}/once.parquet") == 0
     for module in (contracts, stream):
         monkeypatch.setattr(module, "ROWS_TOGETHER", together)
-    assert (
-        main(
-            [
-                *build,
-                "--templates-out",
-                str(folder / "templates.parquet"),
-                "--out",
-                str(folder / "pieces.parquet"),
-            ]
-        )
-        == 0
+    assert run(f"{build}/pieces.parquet --templates-out {folder}/templates.parquet") == 0
+    fill = f"items fill {folder}/templates.parquet {attic.folder} {sampled} --out {folder}"
+    kept = " ".join(
+        f"{folder}/{number}.parquet"
+        for number in range(7)
+        if run(f"{fill}/{number}.parquet --version {number}") == 0
     )
-    fill = ["items", "fill", str(folder / "templates.parquet"), str(attic.folder), *build[3:]]
-    parts = [str(folder / f"{number}.parquet") for number in range(7)]
-    kept = [
-        part
-        for number, part in enumerate(parts)
-        if main([*fill, "--version", str(number), "--out", part]) == 0
-    ]
-    assert main(["items", "gather", *kept, "--out", str(folder / "gathered.parquet")]) == 0
+    assert run(f"items gather {kept} --out {folder}/gathered.parquet") == 0
     pieces, gathered, once = (folder / f"{name}.parquet" for name in ("pieces", "gathered", "once"))
     assert read_table(pieces, Items).equals(read_table(once, Items))
     if "--compat" in options:

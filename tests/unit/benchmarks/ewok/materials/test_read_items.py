@@ -30,8 +30,8 @@ def built(garden, tmp_path):
         tmp_path / "templates.parquet",
         tmp_path / "official",
     )
-    options = f"--versions 0-1 --templates-out {templates} --out {items}".split()
-    assert main(["items", "build", str(garden.write()), *options]) == 0
+    options = f"--versions 0-1 --templates-out {templates} --out {items}"
+    assert run(f"items build {garden.write()} {options}") == 0
     assert run(f"items export {items} {templates} --out {out}") == 0
     return items, out
 
@@ -91,8 +91,10 @@ def test_ids_and_versions_that_are_missing_are_counted(built, tmp_path):
 
 def test_samples_that_follow_one_another_are_numbered(garden, tmp_path):
     items, templates = tmp_path / "items.parquet", tmp_path / "templates.parquet"
-    options = f"--mode independent --per-template 3 --compat --templates-out {templates} --out {items}".split()
-    assert main(["items", "build", str(garden.write()), *options]) == 0
+    options = (
+        f"--mode independent --per-template 3 --compat --templates-out {templates} --out {items}"
+    )
+    assert run(f"items build {garden.write()} {options}") == 0
     assert run(f"items export {items} {templates} --out {tmp_path / 'official'}") == 0
     found, expected = (
         imported(tmp_path / "official", tmp_path / "back.parquet"),
