@@ -473,8 +473,9 @@ def compare(
 
     Prints for each pair what its numbers support.
 
-    Of checkpoint_scores tables, it compares every pair of training runs at each checkpoint and
-    averaged over checkpoints, with Holm's correction over all of these.
+    Given checkpoint_scores tables (from `series score`), it compares every pair of training runs
+    at each checkpoint and averaged over checkpoints, with one Holm correction over all these
+    comparisons.
 
     Args:
         out: comparisons table; JSON where the name ends in .json

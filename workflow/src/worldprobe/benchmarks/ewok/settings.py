@@ -79,11 +79,12 @@ class FillingSettings(Block):
     """How templates are filled."""
 
     mode: Literal["auto", "fixed", "balanced", "independent"] = "auto"
-    """How slots are filled. `fixed`: a version has one filling for all templates, as in the EWoK
-    paper, so also a few names of one sex and origin. `balanced`: each template has fillings of its
-    own; all listed fillers occur about equally often in a version, and so do names of each sex and
-    origin in each domain and role. `independent`: every item is sampled on its own. `auto`:
-    `balanced` for `builtin@2` and `builtin@3`, otherwise `fixed`, as for the published numbers.
+    """How templates are filled. `fixed`: a version has one filling for all templates, as in the
+    EWoK paper, so all of them use the same few names, of one sex and origin. `balanced`: each
+    template has fillings of its own; all listed fillers occur about equally often in a version, and
+    so do names of each sex and origin in each domain and role. `independent`: every item is sampled
+    on its own. `auto`: `balanced` for `builtin@2` and `builtin@3`, otherwise `fixed`, as for the
+    published numbers.
     """
 
     versions: Versions = "0-4"
@@ -101,8 +102,8 @@ class FillingSettings(Block):
     """Filler swaps such as `agent->agent:western=false` or `object->nonword`."""
 
     filter: Text | None = None
-    """A regular expression: keep items whose slots (such as `agent1:sex=male,object1`) match; by
-    default all.
+    """Keep items of templates in whose list of variables, such as `agent1:sex=male,object1`, this
+    regular expression is found; by default all.
     """
 
     limit: Count | None = None
