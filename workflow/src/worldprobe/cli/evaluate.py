@@ -99,7 +99,7 @@ def evaluate(
             registry
         limit: ask only about N templates (EWoK) or trials (WorldSense), sampled in proportion from
             each pair of concepts or problem, at least one from each; intervals are wider
-        replace: overwrite a result made with other options, items or weights
+        replace: overwrite a result made with other options, items, weights or package versions
         work: folder of tables and answers (default: tables in results/evaluate/MODEL, answers in
             results/.answers, which studies share)
         out: JSON result (default: result.json in that folder); report.html is written beside it
