@@ -20,7 +20,7 @@ from worldprobe.paths import PACKAGE, RESOURCES
 #: Group of the list of all -> its stages: where each is, and its line in the list.
 GROUPS = {
     "Start here": {
-        "evaluate": ("evaluate:evaluate", "score one model and write its result and a page"),
+        "evaluate": ("evaluate:evaluate", "evaluate one model, and write its result and a report"),
         "compare": ("analysis:compare", "test whether models differ, paired by item"),
         "leaderboard": ("evaluate:leaderboard", "rank models by their results, on one page"),
         "results": ("evaluate:results", "check a result, or export it for other tools"),

@@ -175,7 +175,7 @@ def ask_external(
     include: Path | None = None,
     out: Path,
 ) -> None:
-    """Ask a model the tasks of lm-evaluation-harness, e.g. MMLU.
+    """Evaluate a model on tasks of lm-evaluation-harness, e.g. MMLU.
 
     Calls lm-evaluation-harness, which must be installed, with data in the cache: nothing is
     downloaded.

@@ -471,7 +471,7 @@ def compare(
 ) -> None:
     """Compare every pair of models, and each with baselines, overall and by domain.
 
-    Prints for each pair what its numbers support.
+    Prints what each pair's numbers support.
 
     Given checkpoint_scores tables (from `series score`), it compares every pair of training runs
     at each checkpoint and averaged over checkpoints, with one Holm correction over all these

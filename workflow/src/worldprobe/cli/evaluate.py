@@ -88,10 +88,10 @@ def evaluate(
     options: BenchmarkOptions = BenchmarkOptions(),
     setup: Annotated[Setup, MODEL_KEYS] = Setup(),
 ) -> None:
-    """Score one model in one or more benchmarks, and write its result and a page about it.
+    """Evaluate one model on one or more benchmarks, and write its result and a report.
 
-    Each benchmark makes its items, asks the model and summarises what it answers; each step is a
-    command that is printed. A second call continues where the first one stopped, and adds its
+    For each benchmark, commands that are printed make its items, ask the model and summarise its
+    answers. A second call continues where the first one stopped, and adds its
     benchmarks to the result. A model on a server is given by --endpoint URL --model NAME.
 
     Args:

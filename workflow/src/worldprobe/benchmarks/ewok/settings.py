@@ -94,21 +94,22 @@ class FillingSettings(Block):
     """Number of items per template in the independent mode."""
 
     seed: Seed = 0
-    """Seed of the balanced and the independent mode; with `compat`, what the original calls
-    version.
+    """Seed of the balanced and the independent mode; with `compat`, what the original
+    generator calls version.
     """
 
     swap: Distinct[Annotated[str, Field(pattern=r"^\s*[^\s,>-][^,>]*->\s*[^\s,>-][^,>]*$")]] = []
     """Filler swaps such as `agent->agent:western=false` or `object->nonword`."""
 
     filter: Text | None = None
-    """Keep items of templates in whose list of variables, such as `agent1:sex=male,object1`, this
-    regular expression is found; by default all.
+    """Regular expression: keep only items whose list of variables, such as
+    `agent1:sex=male,object1`, contains a match; by default all.
     """
 
     limit: Count | None = None
     """Number of templates to take, the same for each domain, spread over its pairs of concepts; by
-    default all. Domains then weigh equally, so the mean does not estimate that over all templates.
+    default all. Domains then weigh equally, so their mean does not estimate the mean over
+    all templates.
     """
 
     def findings(self) -> Iterator[Finding]:
