@@ -37,8 +37,8 @@ def explore(
             and their scores; official files of trials and results
         registry: model registry, for names (default: ids are shown)
         title: heading of the page
-        with_protected_text: show the text of protected items, too; in a git repository, the page must
-            then be ignored by git
+        with_protected_text: show the text of protected items, too; git must then ignore the page, if
+            it lies in a repository
         out: the page (HTML)
     """
     from markupsafe import Markup
@@ -87,12 +87,12 @@ def own_asset(name: str) -> str:
 
 
 def pick(table: Path, item: str, /, *, out: Path) -> None:
-    """Write one item, or the trials of one tuple, as a table on which models can be evaluated again.
+    """Write one item, or the trials of one tuple, as a table on which to evaluate again.
 
     Args:
         table: items or trials
         item: item_id or trial_id
-        out: table of one item or tuple; ignored by git, or outside a repository, if protected
+        out: table of one item or tuple; git must ignore it, if it lies in a repository and is protected
     """
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.worldsense.contracts import Trials
