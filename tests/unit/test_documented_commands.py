@@ -90,7 +90,7 @@ def test_a_command_in_running_text_is_one(command: str) -> None:
     except UserError as error:
         problem = error.problem
     # A command's name alone, or with an option that is explained, has no inputs.
-    assert re.search("is missing|needs an action", problem), problem
+    assert re.search("is missing|needs a subcommand", problem), problem
     known = [name for name, _ in commands(build_app(words[:1]))]
     called = next((name for name in known if words[: len(name.split())] == name.split()), words[0])
     for before, word in pairwise(words[len(called.split()) - 1 :]):

@@ -20,7 +20,7 @@ from worldprobe.paths import PACKAGE, RESOURCES
 #: Group of the list of all -> its stages: where each is, and its line in the list.
 GROUPS = {
     "Start here": {
-        "evaluate": ("evaluate:evaluate", "score one model and write its result and a page"),
+        "evaluate": ("evaluate:evaluate", "evaluate one model, and write its result and a report"),
         "compare": ("analysis:compare", "test whether models differ, paired by item"),
         "leaderboard": ("evaluate:leaderboard", "rank models by their results, on one page"),
         "results": ("evaluate:results", "check a result, or export it for other tools"),
@@ -31,7 +31,7 @@ GROUPS = {
         "status": ("study:status", "list which models are done, failed or still to run"),
         "models": ("models:app", "list and fetch models, and plan what they need"),
         "fetch": ("study:fetch", "download a file that resources/sources.yaml lists"),
-        "ask": ("score:ask", "score a model in minimal pairs, or another installed benchmark"),
+        "ask": ("score:ask", "score a model on minimal pairs, or another installed benchmark"),
         "summarize": ("analysis:summarize", "compute mean accuracy by group, with intervals"),
         "reproduction": ("analysis:reproduction", "compare our numbers with the published ones"),
         "table": ("report:table", "print a table as CSV, LaTeX, Markdown and JSON"),
@@ -42,7 +42,7 @@ GROUPS = {
     "EWoK": {
         "templates": ("templates:templates", "compile materials into templates"),
         "items": ("items:app", "fill templates into items, export items, or import them"),
-        "score": ("score:app", "score a model in EWoK's items, by log probabilities or prompts"),
+        "score": ("score:app", "score a model on EWoK's items, by log probabilities or prompts"),
         "judge": ("analysis:judge", "turn scores, answers or ratings into accuracy"),
         "baselines": ("baselines:app", "compute word2vec, WordNet and other baselines"),
         "import": ("importing:app", "read released results, lm-eval's samples or ratings"),

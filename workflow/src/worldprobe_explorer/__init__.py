@@ -7,7 +7,10 @@ from worldprobe.extensions import Extension
 EXTENSION = Extension(
     commands={
         "explore": ("worldprobe_explorer.cli:explore", "write a page of items and answers"),
-        "pick": ("worldprobe_explorer.cli:pick", "write one item or trial of a table"),
+        "pick": (
+            "worldprobe_explorer.cli:pick",
+            "write one item, or the trials of one tuple, as a table",
+        ),
     },
     settings={"explorer": "worldprobe_explorer.settings:Explorer"},
     rules=Path(__file__).parent / "rules" / "main.smk",

@@ -28,7 +28,7 @@ def explore(
     with_protected_text: bool = False,
     out: Path,
 ) -> None:
-    """Write a page of items, trials and what models answered, which opens offline.
+    """Write a page that shows items, trials and models' answers, and opens offline.
 
     Protected items, such as EWoK's own, are shown without their text.
 
@@ -37,8 +37,8 @@ def explore(
             and their scores; official files of trials and results
         registry: model registry, for names (default: ids are shown)
         title: heading of the page
-        with_protected_text: show the text of protected items, too; the page must then lie outside
-            version control
+        with_protected_text: show the text of protected items, too; git must then ignore the page, if
+            it lies in a repository
         out: the page (HTML)
     """
     from markupsafe import Markup
@@ -87,12 +87,12 @@ def own_asset(name: str) -> str:
 
 
 def pick(table: Path, item: str, /, *, out: Path) -> None:
-    """Write one item, or the trials of one tuple, as a table that can be asked again.
+    """Write one item, or the trials of one tuple, as a table on which to evaluate again.
 
     Args:
         table: items or trials
         item: item_id or trial_id
-        out: table of one item or tuple; outside version control where the item is protected
+        out: table of one item or tuple; git must ignore it, if it lies in a repository and is protected
     """
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.worldsense.contracts import Trials

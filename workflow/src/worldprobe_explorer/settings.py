@@ -21,8 +21,8 @@ class Explorer(Block):
     """The page of items (docs/extras/items.md)."""
 
     with_protected_text: bool = False
-    """Whether the page shows the text of protected items, such as EWoK's own; it must then lie
-    outside version control.
+    """Whether the page shows the text of protected items, such as EWoK's own; git must then ignore
+    the page, if it lies in a repository.
     """
 
 

@@ -8,7 +8,10 @@ from worldprobe.extensions import Extension
 
 EXTENSION = Extension(
     commands={
-        "families": ("worldprobe_lab.cli:families", "compute accuracy by levels of one factor"),
+        "families": (
+            "worldprobe_lab.cli:families",
+            "compute accuracy by levels of a factor, such as negations",
+        ),
         "compare-conditions": (
             "worldprobe_lab.cli:compare_conditions",
             "test whether a study's conditions differ, model by model",
@@ -23,11 +26,11 @@ EXTENSION = Extension(
         ),
         "pool": (
             "worldprobe_lab.cli:pool",
-            "estimate domains and concepts by partial pooling",
+            "estimate accuracy by domain and concept, partially pooled",
         ),
         "series": (
             "worldprobe_lab.series_cli:app",
-            "score the checkpoints of a training and draw learning curves",
+            "score the checkpoints of a training run and draw learning curves",
         ),
         "leak": (
             "worldprobe_lab.leak_cli:leak",

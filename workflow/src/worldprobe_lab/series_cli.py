@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from worldprobe_lab.series import Place
 
 app = App(
-    name="series", help="Score the checkpoints of a training, and compute its learning curves."
+    name="series", help="Score the checkpoints of a training run, and compute its learning curves."
 )
 
 #: Version of ``series curves``.

@@ -8,7 +8,7 @@ EXTENSION = Extension(
     commands={
         "controls": (
             "worldprobe_training.controls_cli:app",
-            "train small models whose knowledge is known exactly",
+            "train small control models whose training data are known exactly",
         )
     },
     actions={"worldsense": "worldprobe_training.finetuning_cli:add_commands"},

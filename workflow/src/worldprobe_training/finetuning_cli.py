@@ -175,7 +175,7 @@ def ask_external(
     include: Path | None = None,
     out: Path,
 ) -> None:
-    """Ask a model the tasks of lm-evaluation-harness, e.g. MMLU.
+    """Evaluate a model on tasks of lm-evaluation-harness, e.g. MMLU.
 
     Calls lm-evaluation-harness, which must be installed, with data in the cache: nothing is
     downloaded.
@@ -218,7 +218,7 @@ def task_and_examples(text: str) -> tuple[str, int | None]:
 
 
 def gather_external(answers: list[Path], /, *, out: Path) -> None:
-    """Put such answers of several models next to the paper's Table 7.
+    """Put several models' results of ask-external next to the paper's Table 7.
 
     Args:
         answers: files that `worldsense ask-external` wrote
@@ -260,7 +260,7 @@ def write_lessons(
     wording_version: WordingVersion = 3,
     out: Path,
 ) -> None:
-    """Write lessons in reading, on which a small model is trained before it is fine-tuned.
+    """Write lessons about descriptions, to train a small model before it is fine-tuned.
 
     Descriptions in the words of training skins or in invented ones, and what follows from them;
     refused if a test's words are in them. The settings are those of `worldsense.finetuning.lessons`

@@ -44,8 +44,8 @@ def of_skins(questions: Questions, number: int) -> pd.DataFrame:
     wanted = [
         name
         for _, part in tuples.groupby("domain", observed=True)
-        for name in part["skin"].astype(str).unique()[: number // 3]
-    ]
+        for name in part["skin"].astype(str).unique()[: max(1, number // 3)]
+    ][:number]
     return tuples[tuples["skin"].astype(str).isin(wanted)].reset_index(drop=True)
 
 
@@ -69,7 +69,7 @@ def simulate(
     return ((rng.random(p.shape) < p).astype(float) + (rng.random(p.shape) < p)) / 2
 
 
-@pytest.mark.parametrize("number", [18, 6, 3])
+@pytest.mark.parametrize("number", [18, 6, 3, 2])
 @pytest.mark.parametrize(("of_skin", "of_core"), [(0.0, 0.0), (0.08, 0.0), (0.08, 0.1)])
 def test_the_interval_covers_what_other_skins_would_give(
     questions: Questions, number: int, of_skin: float, of_core: float

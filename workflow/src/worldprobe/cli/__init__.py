@@ -1,4 +1,4 @@
-"""The command line: ``worldprobe STAGE ACTION inputs... --flags --out FILE``.
+"""The command line: ``worldprobe COMMAND SUBCOMMAND inputs... --flags --out FILE``.
 
 One module here per stage. A command is a function: its signature declares the arguments, its
 docstring is their help, and its body only loads, calls and writes. Heavy packages are imported
@@ -77,11 +77,11 @@ def parse(words: Sequence[str]) -> parsing.Call | None:
     if not rest or rest[0] not in STAGES:
         near = did_you_mean(rest[0], STAGES, "") if rest else ""
         problem = (
-            f'unknown stage: "{rest[0]}"{near}'
+            f'unknown command: "{rest[0]}"{near}'
             if near
-            else "unknown stage."
+            else "unknown command."
             if rest
-            else "needs a stage."
+            else "needs a command."
         )
         raise UserError("worldprobe", problem, "Run: worldprobe --help")
     app = build_app(rest[:1])
@@ -94,7 +94,7 @@ def parse(words: Sequence[str]) -> parsing.Call | None:
             command = " ".join(
                 ("worldprobe", *takewhile(lambda word: not word.startswith("-"), rest))
             )
-            raise UserError(command, "needs an action.", f"Run: {command} --help")
+            raise UserError(command, "needs a subcommand.", f"Run: {command} --help")
         function(*bound.args, **bound.kwargs)
         return None
     call = parsing.Call(" ".join(rest[:2]), function, bound)
@@ -104,14 +104,15 @@ def parse(words: Sequence[str]) -> parsing.Call | None:
 
 def print_stages() -> None:
     """The list of all stages, by group."""
-    print("Usage: worldprobe [--verbose] STAGE ...\n")
+    print("Usage: worldprobe [--verbose] COMMAND ...\n")
     print("Does a language model know how the world works?")
     for group, stages in (*GROUPS.items(), ("Extras", extensions.commands())):
         print(f"\n{group}:")
         for stage in stages:
             print(f"  {stage:20}{STAGES[stage][1]}")
     print(
-        "\nOptions:\n  --help              show this, or help of a stage or action\n  --version\n"
+        "\nOptions:\n  --help              show this, or help of a command or subcommand\n"
+        "  --version           print the version\n"
         "  --verbose           log more"
     )
 

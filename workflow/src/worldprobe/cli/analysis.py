@@ -471,10 +471,11 @@ def compare(
 ) -> None:
     """Compare every pair of models, and each with baselines, overall and by domain.
 
-    Prints for each pair what its numbers support.
+    Prints what each pair's numbers support.
 
-    Of checkpoint_scores tables, it compares every pair of training runs at each checkpoint and
-    averaged over checkpoints, with Holm's correction over all of these.
+    Given checkpoint_scores tables (from `series score`), it compares every pair of training runs
+    at each checkpoint and averaged over checkpoints, with one Holm correction over all these
+    comparisons.
 
     Args:
         out: comparisons table; JSON where the name ends in .json

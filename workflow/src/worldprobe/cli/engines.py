@@ -27,9 +27,9 @@ class Setup(Loading):
 
     checkpoint: Annotated[str | None, Parameter(parse=False)] = None
     kind: Annotated[Kind, Parameter(show_default=False)] = "causal"
-    """How the model reads: by default what its card or checkpoint says (`evaluate`), or `causal`
-    (other commands). Masked models (BERT) are scored by pseudo-log-likelihood, encoder-decoders
-    (T5) by the target given the context; both by logprobs only.
+    """Type of model; by default `evaluate` takes it from card or checkpoint, and other commands
+    take `causal`. Masked models (BERT) are scored by pseudo-log-likelihood, encoder-decoders (T5)
+    by the target given the context; both by logprobs only.
     """
 
     model: str | None = None
@@ -46,8 +46,8 @@ class Setup(Loading):
     """Device: auto (all GPUs given, else the CPU), cpu, or e.g. cuda:0."""
 
     batch_size: Count | None = None
-    """Largest number of sequences (or rows of packed ones) per pass; by default as many as fit
-    into memory.
+    """Largest batch: sequences, or rows if several sequences are packed into one; by default as
+    many as fit into memory.
     """
 
     threads: Annotated[int, Field(ge=1, le=4096)] | None = None
@@ -57,7 +57,7 @@ class Setup(Loading):
     """Whether a start token precedes a text."""
 
     plain: bool = False
-    """Take one sequence at a time, as the original did (slow)."""
+    """Take one sequence at a time, as EWoK's original code did (slow)."""
 
     max_requests: Count | None = None
     """Stop after so many requests to a server, retries included; finished answers are kept."""
@@ -153,7 +153,7 @@ def set_up(model: str | None, registry: Path, setup: Setup) -> Model:
     """The model that is meant, with what its card says and what is said beside it instead.
 
     Args:
-        model: folder, hub id, GGUF file, package URL, or id of the registry; None: what a server
+        model: folder, hub id, GGUF file, package URL, or id in the registry; None: what a server
             calls the model is its name.
         registry: model registry.
         setup: how it is loaded and asked, as far as that is said.

@@ -61,9 +61,8 @@ class BenchmarkOptions:
     Attributes:
         versions: EWoK: first and last version, FIRST-LAST (default: 0-4; only version 0 if
             --limit is given)
-        per_cell: WorldSense: tuples (trials about one description) of each problem, size,
-            complexity, skin (things that it is told about) and wording; 1 is 2,808 trials, 31 the
-            whole set of 87,048
+        per_cell: WorldSense: number of tuples for each combination of problem, size, complexity,
+            skin and wording; 1 gives 2,808 trials, 31 all 87,048
         trial_set: WorldSense: set of trials
     """
 
@@ -89,20 +88,20 @@ def evaluate(
     options: BenchmarkOptions = BenchmarkOptions(),
     setup: Annotated[Setup, MODEL_KEYS] = Setup(),
 ) -> None:
-    """Score one model in one or more benchmarks, and write its result and a page about it.
+    """Evaluate one model on one or more benchmarks, and write its result and a report.
 
-    Each benchmark makes its items, asks the model and summarises what it answers; each step is a
-    command that is printed. A second call continues where the first one stopped, and adds its
+    For each benchmark, commands that are printed make its items, ask the model and summarise its
+    answers. A second call continues where the first one stopped, and adds its
     benchmarks to the result. A model on a server is given by --endpoint URL --model NAME.
 
     Args:
-        model: folder, fetched hub id, GGUF file, package URL, folder of an adapter, or id of the
+        model: folder, fetched hub id, GGUF file, package URL, folder of an adapter, or id in the
             registry
-        limit: ask about a sample of N templates (EWoK) or trials (WorldSense), in proportion to all
-            but at least one of each pair of concepts or problem; intervals are wider
-        replace: overwrite a result made with other options, items or weights
-        work: folder of tables and answers (default: results/evaluate/MODEL; answers are then in
-            results/.answers, with those of studies)
+        limit: ask only about N templates (EWoK) or trials (WorldSense), sampled in proportion from
+            each pair of concepts or problem, at least one from each; intervals are wider
+        replace: overwrite a result made with other options, items, weights or package versions
+        work: folder of tables and answers (default: tables in results/evaluate/MODEL, answers in
+            results/.answers, which studies share)
         out: JSON result (default: result.json in that folder); report.html is written beside it
     """
     from worldprobe.report.results import SCHEMA_VERSION, check_result, describe, merge_results
@@ -413,7 +412,7 @@ def export(
     dataset: str | None = None,
     out: Path,
 ) -> None:
-    """Write a result for lm-eval's readers or the hub.
+    """Write a result in lm-eval's format or the hub's.
 
     Neither contains item text.
 

@@ -65,8 +65,8 @@ class FillingOptions(FillingSettings):
     """Number of processes; the files are the same for any number."""
 
     sample: Annotated[int, Field(ge=1)] | None = None
-    """Number of templates to sample in proportion to those of each pair of concepts, but at least
-    one of each; unlike `limit`, domains keep their share.
+    """Number of templates, sampled in proportion from each pair of concepts, at least one from
+    each, as `evaluate --limit` does; unlike with `--limit` here, domains keep their share.
     """
 
 

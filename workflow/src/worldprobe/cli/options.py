@@ -122,8 +122,8 @@ ReplicateModels = Annotated[
     Sequence[Sequence[str]],
     Parameter(
         converter=groups_of,
-        help="a name and the models that are its replicates, such as training runs or groups of"
-        " raters; once per name",
+        help="NAME MODEL MODEL ...: these models are replicates of NAME, such as training runs or"
+        " groups of raters; repeat the option for each name",
     ),
 ]
 Count = Annotated[int, between(1)]
@@ -144,7 +144,10 @@ Surface = Annotated[Path, Parameter(help="surface features table")]
 EvalType = Annotated[str, Parameter(help="way of asking")]
 Cluster = Annotated[
     Literal["concept_pair", "template"],
-    Parameter(help="random factor of the intervals, besides versions"),
+    Parameter(
+        help="random factor of the intervals, beside versions where these share fillings or are"
+        " found to differ"
+    ),
 ]
 Missing = Annotated[
     Sequence[str],
@@ -171,7 +174,7 @@ Adapter = Annotated[
     str | None,
     Parameter(
         help="adapter of peft (LoRA) to put on the checkpoint: folder or fetched hub id; none:"
-        " ignore the one in a folder of whole weights"
+        " ignore the adapter in a folder that also has full weights"
     ),
 ]
 AllowPickle = Annotated[
@@ -189,8 +192,8 @@ Samples = Annotated[Path, Parameter(help="folder that was lm-eval's --output_pat
 MaterialsPlace = Annotated[
     str,
     Parameter(
-        help="builtin or builtin@1 to builtin@3 (our own), a folder in EWoK's official layout, or a"
-        " .zip file of one"
+        help="builtin (our own, newest edition), builtin@1 to builtin@3 (a given edition), a folder"
+        " in EWoK's official layout, or a .zip file of one"
     ),
 ]
 Password = Annotated[

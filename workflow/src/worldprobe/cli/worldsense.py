@@ -97,7 +97,7 @@ def generate(
     """Generate a set of trials.
 
     Args:
-        sample: number of trials to sample at most, in proportion to all; every problem has some
+        sample: largest number of trials, sampled in proportion from each problem
         set: test, test-new, train-10k, train-100k, train-1m, memorisation, same-skins, ood-size,
             ood-query or ood-problem; test-hard, train-hard, memorisation-hard, same-skins-hard or
             ood-size-hard; or the same with motion
@@ -150,9 +150,9 @@ def generate(
 def analyse(
     trials: Trials, results: list[str], /, *, skin_folder: SkinFolder = None, out: OutFolder
 ) -> None:
-    """Compute accuracy and bias by problem, size, domain and more, as CSV.
+    """Compute the paper's accuracy and bias for one set of trials, as CSV.
 
-    Accuracy and response bias by tuples with the paper's weights, rebalancing and 95% intervals.
+    By problem, size, domain and more, with the paper's weights, rebalancing and 95% intervals.
     Writes statistics.csv, and answers.csv with what was answered and what was invalid.
 
     Args:
@@ -179,9 +179,9 @@ def analyse(
 def summarize_(
     *, sets: Sets, skin_folder: SkinFolder = None, seed: Seed = 0, missing: Missing = (), out: Path
 ) -> None:
-    """Compute means of one or more sets by every grouping, with intervals over skins.
+    """Compute means for a study's tables, from one or more sets, with intervals over skins.
 
-    Computes what analyse does, and also strict scores, invalid answers, consistency across skins
+    Computes what analyse does, and also strict scores, invalid answers, agreement across skins
     and intervals over skins and abstract problems.
 
     Args:

@@ -196,7 +196,7 @@ class Result(Block):
     """What computed the answers."""
 
     kind: Literal["causal", "masked", "encoder-decoder"] | None = absent()
-    """How the model reads; without it, causal. Numbers of different kinds are different
+    """Type of model; without it, causal. Numbers of different kinds are different
     measures.
     """
 

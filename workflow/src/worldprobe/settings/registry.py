@@ -127,28 +127,28 @@ class Loading(Block):
     """Commit, tag or branch of the hub; only a commit is exact."""
 
     adapter: Annotated[str, Field(pattern=r"^[^-\s]")] | None = None
-    """Adapter of peft (LoRA) to put on the checkpoint: its folder or hub id. `none` ignores the
-    adapter in a folder that also has whole weights. A folder that holds only an adapter is itself
-    the checkpoint. For the engine transformers; vLLM needs the adapter merged.
+    """Adapter of peft (LoRA) to put on the checkpoint: its folder or hub id, or `none`: ignore
+    the adapter in a folder that also has full weights. A folder that holds only an adapter is
+    itself the checkpoint. For the engine transformers; vLLM needs the adapter merged.
     """
 
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     """Precision of weights and activations; part of every result."""
 
     engine: Literal["transformers", "vllm", "openai", "rule"] = "transformers"
-    """What runs the model. `openai` is any server that speaks its protocol; `rule` is no model but
-    a rule that answers WorldSense, for comparison: `solver`, `random`, `positive` and others.
+    """What runs the model. `openai` is any server with OpenAI's protocol; `rule` is no model but a
+    rule that answers WorldSense, for comparison: `solver`, `random`, `positive` and others.
     """
 
     kind: Kind = "causal"
-    """How the model reads. Masked models (BERT) are scored by pseudo-log-likelihood,
+    """Type of model. Masked models (BERT) are scored by pseudo-log-likelihood,
     encoder-decoders (T5) by the target given the context; both by logprobs only.
     """
 
     pseudo: Literal["within_word_l2r", "original"] | None = None
-    """What is hidden while a masked model predicts a token: by default (`within_word_l2r`) the rest
-    of its word as well (Kauf and Ivanova 2023), with `original` that token alone (Salazar et al.
-    2020).
+    """What is hidden while a masked model predicts a token. `within_word_l2r` (default) hides the
+    token and the rest of its word (Kauf and Ivanova 2023); `original` hides the token alone
+    (Salazar et al. 2020).
     """
 
     tensor_parallel: Annotated[int, Field(ge=1, le=1024)] | None = None
@@ -162,8 +162,8 @@ class Loading(Block):
         ]
         | None
     ) = None
-    """Base URL of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1. It has no user,
-    password, query or fragment, and sets the engine to openai.
+    """Base URL of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1. It must not
+    contain a user, password, query or fragment, and sets the engine to openai.
     """
 
     tokenizer: str | None = None

@@ -79,11 +79,12 @@ class FillingSettings(Block):
     """How templates are filled."""
 
     mode: Literal["auto", "fixed", "balanced", "independent"] = "auto"
-    """How slots are filled. `fixed`: a version has one filling for all templates, as in the EWoK
-    paper, so also a few names of one sex and origin. `balanced`: each template has fillings of its
-    own; all listed fillers occur about equally often in a version, and so do names of each sex and
-    origin in each domain and role. `independent`: every item is sampled on its own. `auto`:
-    `balanced` for `builtin@2` and `builtin@3`, otherwise `fixed`, as for the published numbers.
+    """How templates are filled. `fixed`: a version has one filling for all templates, as in the
+    EWoK paper, so all of them use the same few names, of one sex and origin. `balanced`: each
+    template has fillings of its own; all listed fillers occur about equally often in a version, and
+    so do names of each sex and origin in each domain and role. `independent`: every item is sampled
+    on its own. `auto`: `balanced` for `builtin@2` and `builtin@3`, otherwise `fixed`, as for the
+    published numbers.
     """
 
     versions: Versions = "0-4"
@@ -93,21 +94,22 @@ class FillingSettings(Block):
     """Number of items per template in the independent mode."""
 
     seed: Seed = 0
-    """Seed of the balanced and the independent mode; with `compat`, what the original calls
-    version.
+    """Seed of the balanced and the independent mode; with `compat`, what the original
+    generator calls version.
     """
 
     swap: Distinct[Annotated[str, Field(pattern=r"^\s*[^\s,>-][^,>]*->\s*[^\s,>-][^,>]*$")]] = []
     """Filler swaps such as `agent->agent:western=false` or `object->nonword`."""
 
     filter: Text | None = None
-    """A regular expression: keep items whose slots (such as `agent1:sex=male,object1`) match; by
-    default all.
+    """Regular expression: keep only items whose list of variables, such as
+    `agent1:sex=male,object1`, contains a match; by default all.
     """
 
     limit: Count | None = None
     """Number of templates to take, the same for each domain, spread over its pairs of concepts; by
-    default all. Domains then weigh equally, so the mean does not estimate that over all templates.
+    default all. Domains then weigh equally, so their mean does not estimate the mean over
+    all templates.
     """
 
     def findings(self) -> Iterator[Finding]:
