@@ -233,8 +233,7 @@ def test_controls_are_not_counted_as_models(tmp_path: Path) -> None:
     assert part.apart == {"Taught", "Blank"}
     assert part.facts == {
         "language models": 1,
-        "control models": 1,
-        "untrained controls": 1,
+        "control models (1 untrained)": 2,
         "items": 300,
     }
     said, _ = compose(tmp_path, {"taught": 0.9, "blank": 0.34}, **kinds)

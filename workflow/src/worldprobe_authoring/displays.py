@@ -32,14 +32,15 @@ from worldprobe_authoring.balance import (
 
 _STRENGTH = "Cramér's V"
 BAG_NOTE = (
-    "Shared words: the context that shares more words with the target. Sides' words: the side"
-    " (Context 1 or 2, Target 1 or 2) whose words it has, learned from all other pairs of concepts."
-    " Chance is 0.5; a model that ignores the context also gets 0.5."
+    "Shared words: the context that shares more words with the target. Sides' words: a classifier"
+    " learns from all other pairs of concepts whether a sentence's words are those of side 1 or 2,"
+    " and pairs contexts and targets of one side. Chance is 0.5; a model"
+    " that ignores the context also gets 0.5."
 )
 _FEATURE_NAMES = {
     "context_type": "Context type",
     "context_contrast": "Context contrast",
-    "target_contrast": "Target swap",
+    "target_contrast": "Target contrast",
 }
 _MEASURE_NAMES = {"words": "Words", "characters": "Characters", "log_frequency": "Log frequency"}
 

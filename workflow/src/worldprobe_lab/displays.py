@@ -190,7 +190,7 @@ def pooled_domains(
             INTERVAL,
             Column("Rank (1: hardest)", ("rank_low", "rank_high"), _ranks),
             *(
-                number_column(side, side, whole_number, over="Domains that are surely")
+                number_column(side, side, whole_number, over="Domains decided to be")
                 for side in surely
             ),
         ),
@@ -205,8 +205,9 @@ def pooled_domains(
             "We do not say which domain is harder: with one version of fixed fillings, 16% of"
             " orders that seem sure are wrong."
             if is_one_version
-            else f"The order is certain (probability ≥ {SURE:.0%}) for {len(sure)} of {n_pairs}"
-            f" pairs of domains ({n_pairs // n_models} per model); do not rank the others."
+            else f"Which of two domains is harder is decided (probability ≥ {SURE:.0%}) for"
+            f" {len(sure)} of {n_pairs} pairs of domains ({n_pairs // n_models} per model); do not"
+            f" rank {'the others' if len(sure) else 'domains'}."
         ),
         group="model",
     )

@@ -87,7 +87,7 @@ def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     section="difficulty",
     caption=(
         "Accuracy in worlds in motion by number of stated changes and of changes that matter to the"
-        " question, with 95% intervals over skins; grey: at chance throughout."
+        " question, with 95% intervals over skins; grey: nowhere shown to differ from chance."
     ),
     when=(is_asked, has_motion),
 )

@@ -68,7 +68,8 @@ def has_places(study: Study) -> bool:
     section="difficulty",
     caption=(
         "Accuracy by the fewest relations that decide a trial, and by the number of worlds that the"
-        " description leaves open, with 95% intervals over skins; grey: at chance throughout."
+        " description leaves open, with 95% intervals over skins; grey: nowhere shown to"
+        " differ from chance."
     ),
     when=(is_asked, has_normal_problems),
 )

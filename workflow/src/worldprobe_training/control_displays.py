@@ -83,9 +83,9 @@ READ = {
     title="Read and not read",
     section="controls",
     caption=(
-        "Accuracy of the control models by what training texts have of an item, and by how its two"
-        " targets differ: in the concept (chases, flees from) or in who is who (A chases B, B"
-        " chases A). In brackets: 95% intervals over pairs of concepts."
+        "Accuracy of the control models by how much of an item was in the training texts, and by"
+        " how its two targets differ: in the concept (chases, flees from) or in who is who (A"
+        " chases B, B chases A). In brackets: 95% intervals over pairs of concepts."
     ),
     when=has_generalisation,
 )
@@ -120,7 +120,10 @@ def control_accuracy(
             ]
     doses = [number_column("Times", "dose", str)] if frame["dose"].max() > 1 else []
     return Sheet(
-        title="What control models know, by what training texts have and how targets differ.",
+        title=(
+            "Accuracy of the control models by how much of an item was in the training texts, and"
+            " by target contrast."
+        ),
         frame=frame,
         columns=(
             MODEL_ONCE,
@@ -129,8 +132,9 @@ def control_accuracy(
             *columns,
         ),
         notes=(
-            "An untrained model read no text. The last row of each model covers held-out items,"
-            " whose situations and concepts are in none. Chance is 0.5."
+            "An untrained model read no text; its rows go by the stories that other control models"
+            " read. The last row of each model covers held-out items, whose situations and concepts"
+            " occur in no training text. Chance is 0.5."
             f" {_left_out(accuracies, provenance)}are in no row: they are neither known nor new,"
             " because they share situations or words with the training stories.",
             *_note_below_chance(accuracies, roster),
@@ -250,8 +254,8 @@ READ_LOOKS = {
     title="Read and not read",
     section="controls",
     caption=(
-        "Accuracy of the control models by what training texts have of an item, with 95% intervals"
-        " over pairs of concepts. Dashed line: chance."
+        "Accuracy of the control models by how much of an item was in the training texts, with 95%"
+        " intervals over pairs of concepts. Dashed line: chance."
     ),
     when=has_generalisation,
 )

@@ -185,7 +185,7 @@ def test_only_what_is_off_chance_has_its_models_colour_and_its_name(folder: Path
     of_model = dict(zip(frame["model"], frame["colour"], strict=True))
     assert {of_model["knows"], style.GREY} <= colours
     assert of_model["positive"] not in colours
-    assert {text.get_text() for text in axes.texts} == {"knows", "at chance: 1"}
+    assert {text.get_text() for text in axes.texts} == {"knows", "not shown to differ: 1"}
 
 
 def test_the_size_of_a_bias_may_be_none_where_its_intervals_contain_none(folder: Path) -> None:

@@ -43,7 +43,7 @@ def kind_of(model: str, roster: Roster) -> str:
     if is_baseline(model):
         return "people" if model == HUMAN else "baseline"
     if roster[model].is_untrained:
-        return "untrained control"
+        return "untrained control model"
     if roster[model].is_control:
         return "control model"
     return "rule" if roster[model].is_rule else "language model"
@@ -91,9 +91,11 @@ def all_at_chance(rows: pd.DataFrame) -> str:
 
 def count_kinds(rows: pd.DataFrame) -> dict[str, int]:
     """How many rows of ``against_chance`` are about what, as facts of a part."""
-    kinds = rows["kind"].value_counts()
-    shown = ("language model", "control model", "untrained control", "rule", "baseline")
-    return {f"{kind}s": int(kinds[kind]) for kind in shown if kind in kinds}
+    n_untrained = (rows["kind"] == "untrained control model").sum()
+    kinds = rows["kind"].str.removeprefix("untrained ").value_counts()
+    more = {"control model": f" ({n_untrained} untrained)"} if n_untrained else {}
+    shown = ("language model", "control model", "rule", "baseline")
+    return {f"{kind}s{more.get(kind, '')}": int(kinds[kind]) for kind in shown if kind in kinds}
 
 
 def lead_values(rows: pd.DataFrame, chance: float | None = 0.5) -> dict[str, Any]:
@@ -116,7 +118,8 @@ def lead_values(rows: pd.DataFrame, chance: float | None = 0.5) -> dict[str, Any
 def pairs_finding(rows: pd.DataFrame) -> str:
     """In how many comparisons a difference was found, with Holm's correction."""
     n_found = (rows["p_holm"] < 0.05).sum()
-    return f"{n_found} of {len(rows)} pairs differ (p < 0.05 after Holm's correction)."
+    verb = "differs" if n_found == 1 else "differ"
+    return f"{n_found} of {len(rows)} pairs {verb} (p < 0.05 after Holm's correction)."
 
 
 def models_sheet(
@@ -136,8 +139,8 @@ def models_sheet(
         notes: below the table.
     """
     note = (
-        "For published models (trained controls, where there are none), “above” and “below” are"
-        " corrected for their number; all other rows are judged one by one."
+        "“Above” and “below” are corrected for the number of published models (of trained controls,"
+        " if no model is published); other rows are not corrected."
     )
     stated = [] if chance is None else [text_column("Against chance", "against")]
     return Sheet(

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Accuracy: a panel for each ``panel`` and ``axis``, a line over ``x`` per model with its name
-    at its end; what is at chance throughout is grey. An axis of one place is left out where there
-    are others.
+    at its end; what nowhere differs from chance is grey. An axis of one place is left out where
+    there are others.
 
     Args:
         frame: panel, axis, model, name, colour, x, mean, ci_low, ci_high.
@@ -33,7 +33,7 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
     per_row = (2 if len(panels) in (2, 4) else 3) if width == "double" else 1
     size = style.label_size(width)
     shown = {model: style.shortened(name, size, 1.3) for model, name in names.items()}
-    room = style.widest([*shown.values(), "at chance: 99"], size) + 0.1
+    room = style.widest([*shown.values(), "not shown to differ: 99"], size) + 0.1
     tall = 1.6
     figure, grid, across = style.grid(
         width,
@@ -67,7 +67,7 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
                 axes.plot(x, line["mean"], color=colour, marker=mark, ms=3, mec="white", mew=0.3)
                 ends.append((float(line["mean"].iloc[-1]), shown[model], colour))
         if n_grey:
-            ends.append((0.5, f"at chance: {n_grey}", style.SOFT_INK))
+            ends.append((0.5, f"not shown to differ: {n_grey}", style.SOFT_INK))
         name_ends(axes, ends, size, tall)
         axes.set_title(style.shortened(panel, size, across + room), fontsize=size)
         axes.set_xlabel(axis, fontsize=size)

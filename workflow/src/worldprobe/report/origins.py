@@ -173,10 +173,10 @@ def described_precision(made: Provenance) -> str:
     """The precision that was asked for, how weights are quantised, and what precisions they
     have if not that one.
     """
-    kept = made.details.get("precision")
-    return ", ".join(
-        filter(None, (made.dtype, made.details.get("quantisation"), kept and f"weights in {kept}"))
-    )
+    kept, packed = made.details.get("precision"), made.details.get("quantisation") or ""
+    is_unpacked = packed.endswith("dequantised")
+    loaded = (f"{packed} to {made.dtype}",) if is_unpacked else (made.dtype, packed)
+    return ", ".join(filter(None, (*loaded, kept and f"weights in {kept}")))
 
 
 def model_rows(

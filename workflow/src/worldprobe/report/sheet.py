@@ -110,7 +110,7 @@ def decimals(places: int) -> Callable[[Any], str]:
     def shown(value: Any) -> str:
         if is_absent(value):
             return ABSENT
-        text = f"{value:.{places}f}"
+        text = f"{round(value, 9):.{places}f}"  # half a last place is rounded alike after any sum
         if text.startswith("-"):
             text = MINUS + text[1:] if float(text) != 0 else text[1:]
         return text
@@ -208,7 +208,9 @@ DETECTABLE = Column(
     ("detectable",),
     lambda value: ABSENT if is_absent(value) or value > 1 else decimals(3)(value),
 )
-MORE_THAN_POSSIBLE = "Detectable, a dash: more than possible."
+MORE_THAN_POSSIBLE = (
+    "A dash under Detectable: even the largest possible difference would be found less often."
+)
 
 
 @dataclass(frozen=True)

@@ -233,9 +233,7 @@ def test_what_a_published_model_knows_is_in_numbers(small_study):
     assert in_words(last) in domains.loc[first, "lower"]
     assert domains.loc[last, "lower"] == ""
     contexts, asked = ways_sheets(rows, ["real"], small_study.roster)
-    assert ["real", "direct contexts", "0.550", "0.450–0.650"] in [
-        row[:4] for row in contexts.cells()
-    ]
+    assert ["real", "direct", "0.550", "0.450–0.650"] in [row[:4] for row in contexts.cells()]
     assert "40 items" in asked.title
     ways = asked.frame.set_index("asked")["mean"]
     assert ways["LogProbs"] == 0.6
@@ -292,7 +290,7 @@ def test_summaries_of_earlier_releases_have_no_empty_column_of_pairs_of_concepts
     ):
         write_table(summaries, Summaries, tmp_path / "summaries.parquet", Provenance())
         sheet = compose(Material(tmp_path / "summaries.parquet", small_study.roster)).tables[0]
-        assert (sheet.columns[-1].heading == "Over pairs of concepts") == is_shown
+        assert (sheet.columns[-1].heading == "Mean over pairs of concepts") == is_shown
         assert any("pair of concepts" in note for note in sheet.notes) == is_shown
 
 
@@ -318,7 +316,7 @@ def test_the_methods_paragraph_takes_its_numbers_from_provenance(small_study, tm
     said = describe_methods(small_study.summaries, [*made, scores], small_study.roster).text
     bare = describe_methods(small_study.summaries, [], small_study.roster).text
     for part in (
-        "in bfloat16",
+        "weights: bfloat16",
         "torch 9.8.7",
         "official EWoK materials",
         "(versions: 0)",
@@ -336,7 +334,7 @@ def test_the_methods_say_that_items_are_a_share(small_study):
     }
     origins = [TableOrigin(kind, Path(f"{kind}.parquet"), one) for kind, one in made.items()]
     text = describe_methods(small_study.summaries, origins, small_study.roster).text
-    assert "A share of 600 templates was taken" in text
+    assert "600 templates were taken" in text
     assert "about 52 of these templates" in text
 
 

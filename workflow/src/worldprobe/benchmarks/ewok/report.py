@@ -96,7 +96,7 @@ def compose(material: Material) -> Part:
         tables=[
             models_sheet(
                 means.assign(by_pair=means["model"].map(by_pair)),
-                more=[number_column("Over pairs of concepts", "by_pair")] * has_pairs,
+                more=[number_column("Mean over pairs of concepts", "by_pair")] * has_pairs,
                 notes=("The last column gives every pair of concepts the same weight.",)
                 * has_pairs,
             ),
@@ -204,11 +204,13 @@ def _domains_finding(rows: pd.DataFrame) -> str:
         list(rows.loc[rows["against"] == side, "domain"]) for side in ("above", "below")
     )
     named = f" ({', '.join(above)})" if above else ""
-    differ = "some domains differ" if (rows["lower"] != "").any() else "no two domains differ"
-    return (
-        f"{rows['name'].iloc[0]} is above chance in {len(above)} of {len(rows)} domains{named} and"
-        f" below in {len(below)}; {differ}."
+    found = (
+        f"is above chance in {len(above)} of {len(rows)} domains{named} and below in {len(below)}"
+        if above or below
+        else f"is not shown to differ from chance in any of {len(rows)} domains"
     )
+    differ = "some" if (rows["lower"] != "").any() else "no two"
+    return f"{rows['name'].iloc[0]} {found}; {differ} domains are shown to differ."
 
 
 def ways_sheets(
@@ -220,7 +222,7 @@ def ways_sheets(
     for model in models:
         own = rows[(rows.model == model) & rows["mean"].notna()].assign(name=roster[model].name)
         contexts = own[(own.grouping == "context_type") & (own.eval_type == eval_type)]
-        parts.append(contexts.assign(asked=contexts["group"] + " contexts"))
+        parts.append(contexts.assign(asked=contexts["group"]))
         is_same = own.grouping == ("prompted" if (own.grouping == "prompted").any() else "overall")
         ways = own[is_same & own.eval_type.isin(EVAL_TYPES)].sort_values(
             "eval_type", key=lambda names: names.map(EVAL_TYPES.index)
@@ -236,7 +238,7 @@ def ways_sheets(
     why = (stuck["n_ties"] > 0).map(
         {
             True: ": all answers tie.",
-            False: ": every item has one target right, as where all answers are the same position.",
+            False: ": one target of every item is right, as if one position were always chosen.",
         }
     )
     n_items = " or ".join(map(whole_number, ways["n"].unique()))
@@ -246,7 +248,7 @@ def ways_sheets(
             part.assign(unread=part["n_missing"] / (2 * part["n"])),
             (
                 MODEL_ONCE,
-                text_column("Asked", "asked"),
+                text_column(heading, "asked"),
                 number_column("Accuracy", "mean"),
                 INTERVAL,
                 number_column("Items", "n", whole_number),
@@ -255,13 +257,15 @@ def ways_sheets(
             notes=tuple(notes),
             group="name",
         )
-        for what, part, notes in (
+        for heading, what, part, notes in (
             (
+                "Contexts",
                 "type of context",
                 contexts,
                 ["Direct contexts name the concept; indirect ones imply it."],
             ),
             (
+                "Way of asking",
                 f"way of asking on the {n_items} items that were also prompted",
                 ways,
                 stuck["name"] + ", " + stuck["asked"] + why,
@@ -280,15 +284,20 @@ def _caveats(means: pd.DataFrame, roster: Roster) -> Markup:
     """
     models = [model for model in means["model"] if not is_baseline(model)]
     controls = [model for model in roster.in_order(models) if roster[model].is_control]
-    untrained = means[means["kind"] == "untrained control"]
-    is_off = standing(untrained).isin(["above", "below"])
+    trained, untrained = (
+        roster.names([model for model in controls if roster[model].is_untrained == is_so])
+        for is_so in (False, True)
+    )
+    rows = means[means["name"].isin(untrained)]
+    is_off = standing(rows).isin(["above", "below"])
     return render_template(
         PACKAGE,
         "caveats.html.jinja",
-        controls=roster.names(controls),
+        trained=trained,
+        untrained=untrained,
         are_all_controls=len(controls) == len(models),
         materials=BUILTIN,
-        off_chance=untrained[is_off].to_dict("records"),
+        off_chance=rows[is_off].to_dict("records"),
     )
 
 
@@ -563,6 +572,7 @@ def _of_models(
     return {
         "n_models": len(models),
         "n_controls": sum(roster[model].is_control for model in models),
+        "n_untrained": sum(roster[model].is_untrained for model in models),
         "notes": [note for made in _of(origins, "summaries")[:1] for note in notes(made, roster)],
         "imported": imported and imported.provenance,
         "has_logprobs": "logprobs" in asked,

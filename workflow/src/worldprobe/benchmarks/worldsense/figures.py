@@ -45,9 +45,9 @@ SET_NAMES = {
     title="Accuracy and bias",
     section="problems",
     caption=(
-        "Accuracy and response bias by problem, with 95% intervals over skins; grey: at chance, or"
-        " without bias. A bias of 1: always TRUE, POSSIBLE or KNOWN; of −1: always FALSE,"
-        " IMPOSSIBLE or UNKNOWN. Like Figure 3 of the WorldSense paper."
+        "Accuracy and response bias by problem, with 95% intervals over skins; grey: not shown"
+        " to differ from chance, or from no bias. A bias of 1: always TRUE, POSSIBLE or KNOWN; of"
+        " −1: always FALSE, IMPOSSIBLE or UNKNOWN. Like Figure 3 of the WorldSense paper."
     ),
     when=outputs.is_asked,
 )
@@ -147,7 +147,8 @@ def _tidy(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 @problems.drawn_by
 def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A panel for each kind of problem and measure, a line per model: filled marks for normal
-    problems, open ones for their trivial controls; grey where a mean is at chance, or no bias.
+    problems, open ones for their trivial controls; grey where a mean is not shown to differ from
+    chance, or from no bias.
     """
     models = list(dict.fromkeys(frame["model"]))
     names = style.names(frame)
@@ -191,7 +192,7 @@ def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
         )
         for nth, condition in enumerate(conditions)
     ]
-    grey = style.mark("o", style.GREY, "grey: at chance, or no bias", mec=style.GREY)
+    grey = style.mark("o", style.GREY, "grey: not shown to differ", mec=style.GREY)
     style.legend(
         figure,
         [*handles, grey, style.chance_line("chance, no bias")],
@@ -263,8 +264,8 @@ MORE = 2
     section="difficulty",
     caption=(
         "Accuracy by number of entities and of ternary relations, for normal problems and their"
-        " trivial controls, with 95% intervals over skins; grey: at chance throughout; an axis with"
-        " one value is left out. Like Figure 6 of the WorldSense paper."
+        " trivial controls, with 95% intervals over skins; grey: nowhere shown to differ from"
+        " chance; an axis with one value is left out. Like Figure 6 of the WorldSense paper."
     ),
     when=(outputs.is_asked, outputs.has_controls),
 )

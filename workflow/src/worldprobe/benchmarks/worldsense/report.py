@@ -167,10 +167,11 @@ def _models_sheet(means: pd.DataFrame) -> Sheet:
     more = [
         text_column("Against the counting rule", "against_rule"),
         *(ways if means["prompting"].nunique() > 1 else []),
-        number_column("Unreadable", "invalid", "{:.1%}".format),
+        number_column("Invalid", "invalid", "{:.1%}".format),
     ]
     note = (
-        "No interval: there is one skin, or all skins are alike. Unreadable answers count as wrong."
+        "No interval: there is one skin, or all skins are alike. Invalid: share of answers that"
+        " could not be read, weighted as accuracy is; they count as wrong."
     )
     return models_sheet(means, over=" over skins", more=more, notes=(note,))
 
@@ -256,9 +257,9 @@ def _biases_sheet(biases: pd.DataFrame) -> Sheet:
             "Above 0: towards TRUE, POSSIBLE, KNOWN; below: FALSE, IMPOSSIBLE, UNKNOWN. Intervals"
             " hold for all means at once.",
         ),
-        finding=f"Bias is shown to differ from 0 in {differs.sum()} of {biases['ci_low'].count()}"
-        " means with an interval."
-        + f" Without one, as all answers are the same: {'; '.join(same)}."
+        finding=f"{differs.sum() or 'None'} of {biases['ci_low'].count()} biases with an interval"
+        f" {'is' if differs.sum() < 2 else 'are'} shown to differ from 0."
+        + f" All answers are the same, so there is no interval: {'; '.join(same)}."
         * (len(same) > 0),
     )
 
@@ -330,11 +331,11 @@ def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sh
             *(number_column(heading, key, whole_number) for key, heading in counts.items()),
         ),
         notes=(
-            "Replies are all that were not cut: to the question, and to the second question that"
-            " follows a reply without an answer.",
+            "Replies that were cut at the token limit are left out; those to the second question,"
+            " which follows an unreadable reply, are counted, too.",
         ),
-        finding=f"Wording and last word, which the paper reads, give different results for"
-        f" {n_read:,} of {n_replies:,} replies (first and second ones).",
+        finding="Replies are read by their wording or, as in the paper, by their last word; the two"
+        f" differ for {n_read:,} of {n_replies:,} replies.",
     )
 
 

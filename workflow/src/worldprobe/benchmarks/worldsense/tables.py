@@ -46,8 +46,9 @@ OURS, PAPERS = "this run", "paper"
 UNITS = (
     "Chance is 0.5; bias runs from −1 to 1; ± is 1.96 standard errors over tuples, as in the paper."
 )
-TERNARY = "Cx.: ternary relations of the description: none, exactly one, all but one."
-CHANGES = "Cx.: stated changes."
+#: Ternary relations of a description, by its complexity.
+TERNARY = {"0": "none", "1": "one", "2": "all but one"}
+QUERIES = {"bin": "binary", "tern": "ternary"}
 PUBLISHED = "Rows of the paper: its printed numbers, on its own test set."
 
 
@@ -151,8 +152,9 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         " to one abstract trial in two skins, corrected for chance (Scott's pi); missing where a"
         " problem has too few pairs or one answer.",
         UNITS,
-        "Over skins: 95% interval for other skins and abstract problems; Student's t with as many"
-        " degrees of freedom as skins, less one. A dash: all skins are alike.",
+        "Invalid: share of answers that could not be read, weighted as accuracy is. Over skins: 95%"
+        " interval for other skins and abstract problems; the variance component of each has its"
+        " own quantile of Student's t. A dash: all skins are alike.",
     )
     return Sheet(
         title=(f"WorldSense ({selection.main_set(rows)}): accuracy by model over all problems."),
@@ -279,6 +281,12 @@ def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     frame, columns = grid(
         rows, order, "size", sorted(set(rows["size"])), roster, "table10", over="Entities"
     )
+    is_motion = bool(set(rows["problem"]) & set(MOTION))
+    complexity = number_column(
+        "Stated changes" if is_motion else "Ternary relations",
+        "complexity",
+        lambda name: str(name)[-1] if is_motion else TERNARY[str(name)[-1]],
+    )
     return Sheet(
         title=(
             f"WorldSense ({selection.main_set(rows)}): accuracy by problem, complexity, query and"
@@ -287,12 +295,12 @@ def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         frame=frame,
         columns=(
             problem_column(),
-            number_column("Cx.", "complexity", lambda name: str(name)[-1]),
-            text_column("Query", "query"),
+            complexity,
+            text_column("Query", "query", lambda name: QUERIES.get(str(name), str(name))),
             *model_columns(frame),
             *columns,
         ),
-        notes=(CHANGES if set(rows["problem"]) & set(MOTION) else TERNARY, *_notes(frame)),
+        notes=_notes(frame),
         group="problem",
     )
 
@@ -550,9 +558,8 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
         ),
         notes=(
             "Intervals (not corrected) and p generalise to other skins and abstract problems:"
-            " Student's t of the differences between skins, with as many degrees of freedom as"
-            " skins, less one. Detectable: the smallest true difference that 80% of such studies"
-            " would find (p < 0.05).",
+            " the variance component of each has its own quantile of Student's t. Detectable: the"
+            " smallest true difference that 80% of such studies would find (p < 0.05).",
             MORE_THAN_POSSIBLE,
         ),
         finding=pairs_finding(frame),

@@ -15,6 +15,7 @@ from worldprobe.benchmarks.ewok.selection import (
     in_words,
     over_versions,
     pick,
+    subjects,
 )
 from worldprobe.benchmarks.ewok.study import has_known_sizes, has_logprobs
 from worldprobe.contracts.results import ALL
@@ -58,7 +59,7 @@ COLUMNS = (
     caption=(
         "Accuracy by domain, highest mean first. Dots: mean over versions, with 95% intervals;"
         " ticks: single versions; dashed line: chance; grey band, if any: humans, mean and range"
-        " over versions. Like Figure 4 of the EWoK paper, which leaves out word2vec, too."
+        " over versions. As in Figure 4 of the EWoK paper, word2vec is left out."
     ),
     when=has_logprobs,
     options=[EVAL_TYPE],
@@ -166,9 +167,10 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
     title="Concepts",
     section="concepts",
     caption=(
-        "The concepts with the lowest and the highest accuracy, by the mean over models; concepts"
-        " with equal numbers share a row. White: chance; blue: above; orange: below. In brackets:"
-        " number of items; with few items, extremes are mostly luck."
+        "The concepts with the lowest and the highest accuracy, by the mean over published models"
+        " (over trained controls if there are none); concepts with equal numbers share a row."
+        " White: chance; blue: above; orange: below. In brackets: number of items; with few items,"
+        " extremes are mostly luck."
     ),
     when=has_logprobs,
     options=[EVAL_TYPE],
@@ -183,7 +185,7 @@ def concepts(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
     rows = rows.assign(domain=split[0], concept=split[1])
     order = domain_order(pick(summaries, "domain", eval_type), roster)
     ease = (
-        rows[rows.model != "human"]
+        subjects(rows, roster)
         .groupby(["domain", "concept"])["mean"]
         .mean()
         .rename("ease")
@@ -192,7 +194,7 @@ def concepts(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
     dressed = style.with_identity(rows.merge(ease, on=["domain", "concept"]), roster)
     dressed = sort_by(dressed.sort_values(["ease", "concept"], kind="stable"), "domain", order)
     return dressed[
-        ["domain", "concept", "model", "name", "mean", "ci_low", "ci_high", "n"]
+        ["domain", "concept", "model", "name", "mean", "ci_low", "ci_high", "n", "ease"]
     ].reset_index(drop=True)
 
 
@@ -204,11 +206,10 @@ def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
     names = style.names(frame)
     models = list(names)
     wide = frame.pivot(index=["domain", "concept"], columns="model", values="mean")
-    wide["n"] = frame.groupby(["domain", "concept"])["n"].max()
+    wide[["n", "ease"]] = frame.groupby(["domain", "concept"])[["n", "ease"]].max()
     rows = wide.reset_index().assign(concept=lambda part: part["concept"].map(in_words))
-    alike = rows.groupby(["domain", *models, "n"], sort=False, dropna=False)["concept"]
+    alike = rows.groupby(["domain", *models, "n", "ease"], sort=False, dropna=False)["concept"]
     rows = alike.agg(", ".join).reset_index()
-    rows["ease"] = rows[[model for model in models if model != HUMAN]].mean(axis=1)
     shown = min(SHOWN_CONCEPTS, len(rows) // 2) or len(rows)
     size = style.label_size(width)
     label = 1.75 if width == "double" else 1.9

@@ -69,9 +69,10 @@ COLUMNS = (
     section="design",
     caption=(
         "A-C: accuracy by design feature, a dot per model in the colours and order of D; red: mean"
-        " of published models (of trained controls if there are none). From D: correlation of"
-        " accuracy with number of words, word frequency and accuracy of baselines, over domains and"
-        " versions, with 95% intervals; filled: p < 0.05. Like Figure 5 of the EWoK paper."
+        " of published models (of trained controls if there are none). D and further panels:"
+        " correlation of accuracy with number of words, word frequency and accuracy of baselines,"
+        " over domains and versions, with 95% intervals; filled: p < 0.05. Like Figure 5 of the"
+        " EWoK paper."
     ),
     when=has_logprobs,
     options=[EVAL_TYPE],

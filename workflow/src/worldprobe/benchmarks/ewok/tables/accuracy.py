@@ -95,19 +95,16 @@ def accuracy_by_domain(
     if not who:
         columns.pop()
     notes = [
-        f"Models in the average: {frame.n_models.max()}. We did not test whether this order of"
-        " domains holds for other items."
+        f"Models in the average: {frame.n_models.max()}. This order of domains need not hold for"
+        " other items."
     ]
     if frame.n_models.max() > 1:
         notes.append(
             "The best of several scores is usually too optimistic: expect less on new items."
         )
-    if len(calibration):
-        names = ", ".join(roster[model].name for model in roster.in_order(calibration.model))
-        notes.append(
-            f"The average leaves out untrained controls ({names}; mean"
-            f" {decimals(3)(frame.untrained.mean())})."
-        )
+    if apart := [model for model in roster.in_order(models.model) if model not in set(asked.model)]:
+        names = ", ".join(roster.names(apart))
+        notes.append(f"The average leaves out the control models ({names}).")
     return Sheet(
         title=(
             f"Accuracy of language models{who} by domain ({selection.in_words(eval_type)}); chance"
@@ -267,9 +264,14 @@ def mean_accuracy(
     ]
     kept = "one half" if metric == "accuracy" else "as wrong"
     of_models = frame[frame.kind == "model"]
+    of_others = frame[(frame.kind == "baseline") & (frame.n_ties > 0)]
+    ties = {"all models": of_models.n_ties.sum()} | dict(
+        zip(of_others.name, of_others.n_ties, strict=True)
+    )
     notes.append(
-        f"Exact ties count {kept}. Over all models: {of_models.n_ties.sum():,.0f} ties,"
-        f" {of_models.n_missing.sum():,.0f} unreadable answers."
+        f"Exact ties count {kept} (targets:"
+        f" {', '.join(f'{name} {count:,.0f}' for name, count in ties.items())}). Unreadable answers"
+        f" of all models: {of_models.n_missing.sum():,.0f}."
     )
     return Sheet(
         title=(

@@ -27,7 +27,7 @@ _COLUMNS = ("domain", *DESIGN)
     ],
     title="Pairs of concepts, situations and items",
     section="materials",
-    caption="Pairs of concepts, situations, templates, items and contrasts by domain.",
+    caption="Pairs of concepts, situations, concepts, templates, items and contrasts by domain.",
 )
 def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
     """Pairs of concepts, situations, templates, items and contrasts per domain, with a line of
@@ -56,7 +56,10 @@ def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
     ]
     targets = [
         number_column(
-            name.split()[0], f"target_{name.replace(' ', '_')}", whole_number, over="Target swap"
+            name.split()[0],
+            f"target_{name.replace(' ', '_')}",
+            whole_number,
+            over="Target contrast",
         )
         for name in TARGET_CONTRASTS
     ]
@@ -65,10 +68,7 @@ def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
         for name in CONTEXT_TYPES
     ]
     return Sheet(
-        title=(
-            "The materials by domain: pairs of concepts, situations, templates, items"
-            f" (versions: {versions})."
-        ),
+        title=(f"The whole materials by domain, and this study's items (versions: {versions})."),
         frame=frame,
         columns=(
             text_column("Domain", "domain", in_words),
@@ -82,8 +82,9 @@ def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
             *types,
         ),
         notes=(
-            "Contrasts and context types count templates. Pairs of contexts that share six words in"
-            " ten are one situation. The last row counts what domains share once.",
+            "Items may be made from a sample of the templates. The columns to their right count"
+            " templates. Pairs of contexts that share six words in ten are one situation. The last"
+            " row counts once what several domains share.",
         ),
         group="part",
         hidden=("part",),

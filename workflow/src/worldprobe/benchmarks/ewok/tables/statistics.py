@@ -207,7 +207,7 @@ def _regression(coefficients: pd.DataFrame, provenance: Provenance, fit: str) ->
             text_column("Predictor", "label", in_words),
             Column("Effect", ("estimate", "stars"), _with_stars),
             number_column("SE", "std_error", decimals(2)),
-            number_column("z", "z", decimals(2)),
+            number_column("t" if frame.df.notna().any() else "z", "z", decimals(2)),
             number_column("p", "p", p_value),
             number_column("Detectable", "detectable", decimals(2)),
         ),
