@@ -37,8 +37,8 @@ def explore(
             and their scores; official files of trials and results
         registry: model registry, for names (default: ids are shown)
         title: heading of the page
-        with_protected_text: show the text of protected items, too; git must then ignore the page, if
-            it lies in a repository
+        with_protected_text: show the text of protected items, too; git must then ignore the page,
+            if it lies in a repository
         out: the page (HTML)
     """
     from markupsafe import Markup
@@ -92,7 +92,8 @@ def pick(table: Path, item: str, /, *, out: Path) -> None:
     Args:
         table: items or trials
         item: item_id or trial_id
-        out: table of one item or tuple; git must ignore it, if it lies in a repository and is protected
+        out: table of one item or tuple; git must ignore it, if it is protected and
+            lies in a repository
     """
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.worldsense.contracts import Trials
