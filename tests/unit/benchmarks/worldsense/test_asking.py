@@ -17,7 +17,6 @@ from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.settings import Asking
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
 from worldprobe.benchmarks.worldsense.trials.sets import plan_set
-from worldprobe.cli import main
 from worldprobe.contracts import read_table, validate
 from worldprobe.inference.dialogue import last_word
 from worldprobe.inference.store import open_store
@@ -293,21 +292,10 @@ def test_a_run_that_is_killed_at_any_question_asks_no_answered_one_again(
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small set of ours and the five rules' answers to it, by the command."""
     folder = tmp_path_factory.mktemp("rules")
-    table, examples = str(folder / "trials.parquet"), str(folder / "examples.parquet")
-    subset = ["--sizes", "3", "--skins", "tall/short", "trips", "people_LeftRight"]
-    assert main(["worldsense", "generate", "test", *subset, "--per-cell", "1", "--out", table]) == 0
-    assert (
-        main(
-            [
-                "worldsense",
-                "generate",
-                "test",
-                *subset,
-                *f"--per-cell 6 --seed 1 --out {examples}".split(),
-            ]
-        )
-        == 0
-    )
+    table, examples = folder / "trials.parquet", folder / "examples.parquet"
+    make = "worldsense generate test --sizes 3 --skins tall/short trips people_LeftRight"
+    assert run(f"{make} --per-cell 1 --out {table}") == 0
+    assert run(f"{make} --per-cell 6 --seed 1 --out {examples}") == 0
     promptings = [
         "basic",
         "basic_exchanged",
@@ -327,12 +315,9 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "together",
         *reference_solvers.LEARNED,
     ):
-        outs = [
-            str(folder / rule / f"{name}.parquet")
-            for name in promptings[: None if rule == "solver" else 1]
-        ]
-        names = ",".join(promptings[: None if rule == "solver" else 1])
-        how = f"--engine rule --checkpoint {rule} --prompting {names} --examples {examples}".split()
+        names = promptings[: None if rule == "solver" else 1]
+        outs = " ".join(f"{folder}/{rule}/{name}.parquet" for name in names)
+        how = f"--engine rule --checkpoint {rule} --examples {examples} --out {outs}"
         with pytest.MonkeyPatch.context() as patch:
             for kind, name in (
                 ("ngrams", "test"),
@@ -344,7 +329,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "plan_set",
                 lambda name, per_cell: plan_set(name, [3], per_cell=per_cell),
             )
-            assert main(["worldsense", "ask", table, *how, "--out", *outs]) == 0
+            assert run(f"worldsense ask {table} --prompting {','.join(names)} {how}") == 0
     return folder
 
 

@@ -11,9 +11,8 @@ from pathlib import Path
 from command_line import run
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, DISGUISES
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
-from worldprobe.cli import main
 
-SMALL = ["generate", "train-10k", "--sizes", "3", "--problems", "Infer.trivial", "--per-cell", "4"]
+SMALL = "worldsense generate train-10k --sizes 3 --problems Infer.trivial --per-cell 4"
 
 
 KILLED_IN_ITS_SECOND_BATCH = """
@@ -33,19 +32,10 @@ main(sys.argv[1:])
 
 def test_a_kill_in_the_middle_leaves_what_was_there(tmp_path: Path) -> None:
     table, chat = tmp_path / "t.parquet", tmp_path / "t.jsonl.gz"
-    places = ["--out", str(table), "--dialogues-out", str(chat)]
-    assert main(["worldsense", *SMALL, *places]) == 0
+    line = f"{SMALL} --out {table} --dialogues-out {chat}"
+    assert run(line) == 0
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    command = [
-        sys.executable,
-        "-c",
-        KILLED_IN_ITS_SECOND_BATCH,
-        "worldsense",
-        *SMALL,
-        "--seed",
-        "1",
-        *places,
-    ]
+    command = [sys.executable, "-c", KILLED_IN_ITS_SECOND_BATCH, *line.split(), "--seed=1"]
     killed = subprocess.run(
         command, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}, check=False
     )
@@ -58,7 +48,7 @@ def test_a_kill_in_the_middle_leaves_what_was_there(tmp_path: Path) -> None:
 
 def test_gold_answers_are_in_disguise_in_every_file_but_the_dialogues(tmp_path: Path) -> None:
     table, official = tmp_path / "t.parquet", tmp_path / "t.jsonl"
-    assert main(["worldsense", *SMALL, "--out", str(table)]) == 0
+    assert run(f"{SMALL} --out {table}") == 0
     assert run(f"worldsense export {table} --out {official}") == 0
     trials = read_trials(table)
     assert set(trials["gold"]) <= set(DISGUISES)
