@@ -283,21 +283,16 @@ def _caveats(means: pd.DataFrame, roster: Roster) -> Markup:
     the measure is sound.
     """
     models = [model for model in means["model"] if not is_baseline(model)]
-    controls = [model for model in roster.in_order(models) if roster[model].is_control]
-    trained, untrained = (
-        roster.names([model for model in controls if roster[model].is_untrained == is_so])
-        for is_so in (False, True)
-    )
-    rows = means[means["name"].isin(untrained)]
-    is_off = standing(rows).isin(["above", "below"])
+    controls = [roster[model] for model in roster.in_order(models) if roster[model].is_control]
+    untrained = means[means["kind"] == "untrained control model"]
+    is_off = standing(untrained).isin(["above", "below"])
     return render_template(
         PACKAGE,
         "caveats.html.jinja",
-        trained=trained,
-        untrained=untrained,
+        controls=controls,
         are_all_controls=len(controls) == len(models),
         materials=BUILTIN,
-        off_chance=rows[is_off].to_dict("records"),
+        off_chance=untrained[is_off].to_dict("records"),
     )
 
 

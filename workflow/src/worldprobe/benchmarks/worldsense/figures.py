@@ -263,9 +263,10 @@ MORE = 2
     title="Size and complexity",
     section="difficulty",
     caption=(
-        "Accuracy by number of entities and of ternary relations, for normal problems and their"
-        " trivial controls, with 95% intervals over skins; grey: nowhere shown to differ from"
-        " chance; an axis with one value is left out. Like Figure 6 of the WorldSense paper."
+        "Accuracy by number of entities and of ternary relations (of description and query), for"
+        " normal problems and their trivial controls, with 95% intervals over skins; grey: nowhere"
+        " shown to differ from chance; an axis with one value is left out. Like Figure 6 of"
+        " the WorldSense paper."
     ),
     when=(outputs.is_asked, outputs.has_controls),
 )

@@ -266,8 +266,8 @@ def finetuning(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     title="Size and complexity",
     section="difficulty",
     caption=(
-        "Accuracy by problem, ternary relations, arity of the query and number of entities."
-        " Like Table 10 of the WorldSense paper."
+        "Accuracy by problem, ternary relations of the description, arity of the query and number"
+        " of entities. Like Table 10 of the WorldSense paper."
     ),
     when=outputs.is_asked,
 )

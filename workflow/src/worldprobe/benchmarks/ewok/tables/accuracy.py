@@ -282,7 +282,7 @@ def mean_accuracy(
         columns=(
             MODEL,
             number_column("Mean", "mean"),
-            Column("Range", ("low", "high"), span),
+            *([Column("Range", ("low", "high"), span)] if (frame.low < frame.high).any() else []),
             INTERVAL,
         ),
         notes=tuple(notes),
