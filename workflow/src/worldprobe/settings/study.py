@@ -20,8 +20,8 @@ from worldprobe.settings.blocks import (
     Count,
     Distinct,
     Finding,
-    PartialShare,
     Seed,
+    Share,
     Text,
     Whole,
     check,
@@ -64,7 +64,7 @@ class CorpusSettings(Block):
     seed: Seed = 0
     """Seed of the corpus, the control models and the word vectors."""
 
-    taught: PartialShare = 0.15
+    taught: Share = 0.15
     """Share of the training part's templates that is taught, of each domain and contrast of
     targets.
     """
