@@ -188,7 +188,32 @@ def read_rows(paths: Sequence[Path]) -> Rows:
             rows.people |= _people(path, rows)
         elif kind not in _TABLES:
             rows.runs += _RUNS[kind](path, rows)
+    rows.runs = _joined(rows)
     return rows
+
+
+def _joined(rows: Rows) -> list[Run]:
+    """Runs over several tables as one, where a model was asked about them in the same way."""
+    benchmarks, joined = rows.frame["benchmark"].to_numpy(), list[Run]()
+    for run in rows.runs:
+        for other in joined:
+            is_same = all(
+                getattr(run, name) == getattr(other, name)
+                for name in ("model", "way", "asked", "again", "prompt", "places", "is_rule")
+            )
+            is_same &= (run.numbers is None) == (other.numbers is None)
+            is_same &= benchmarks[run.rows[0]] == benchmarks[other.rows[0]]
+            if is_same and not np.isin(run.rows, other.rows).any():
+                for name in ("rows", "right", "margin"):
+                    parts = [getattr(one, name) for one in (other, run)]
+                    setattr(other, name, np.concatenate(parts))
+                if run.numbers is not None and other.numbers is not None:
+                    other.numbers = np.concatenate([other.numbers, run.numbers])
+                other.replies = [*other.replies, *run.replies]
+                break
+        else:
+            joined.append(run)
+    return joined
 
 
 def _kind_of(path: Path) -> str:
@@ -294,11 +319,26 @@ _TABLES: dict[str, Callable[[Path], ItemTable]] = {
 }
 
 
-def _asked(rows: Rows, benchmark: str, made: Provenance) -> list[ItemTable]:
-    """The tables that answers are about: those whose digests they state, or all."""
+def _asked(rows: Rows, benchmark: str, made: Provenance, path: Path) -> list[ItemTable]:
+    """The tables that answers are about: that whose digest they state, or all where they state
+    none.
+
+    Raises:
+        UserError: they state another one's.
+    """
     own = [table for table in rows.tables if table.benchmark == benchmark]
-    stated = [table for table in own if table.digest in made.inputs.values()]
+    digest = made.inputs.get("trials" if benchmark == "worldsense" else "items")
+    stated = [table for table in own if table.digest == digest]
+    if own and digest and not stated:
+        raise UserError(path, *_OTHER)
     return stated or own
+
+
+#: What is wrong with answers to a table whose ids are given, and whose texts are not, and the fix.
+_OTHER = (
+    "is about another table than those given, though ids may be equal.",
+    "Give the table that was asked, as it was.",
+)
 
 
 def _places(tables: Sequence[ItemTable], ids: pd.Index[str], path: Path) -> np.ndarray:
@@ -332,18 +372,22 @@ def _wide(table: pd.DataFrame, value: str, keys: Sequence[str]) -> pd.DataFrame:
 def _evidence(path: Path, rows: Rows) -> Iterator[Run]:
     """Log probabilities, prompted answers and cosines of EWoK's items."""
     evidence = read_evidence(path)
-    tables = _asked(rows, "ewok", evidence.provenance)
+    tables = _asked(rows, "ewok", evidence.provenance, path)
     is_prompted = evidence.kind == Responses.Config.name
     answers = read_table(path, Responses) if is_prompted else evidence.rows
     ids = pd.Index(evidence.rows["item_id"].unique())
-    place = pd.Series(_places(tables, ids, path), index=ids)
+    _places(tables, ids, path)
+    tables = [table for table in tables if table.table["item_id"].isin(ids).any()]
+    if not tables:
+        return
     items = pd.concat([table.table for table in tables], ignore_index=True)
-    items = items[items["item_id"].isin(ids)].reset_index(drop=True)
+    ids = pd.Index(items["item_id"])  # `judge` counts items that were not answered, too
+    place = pd.Series(_places(tables, ids, path), index=ids)
     for way, judged in _judged(judge_evidence(items, evidence).table):
         run = _run_of(judged, place)
         if is_prompted:
             asked = answers[answers["eval_type"] == way]
-            _add_answers(run, asked, way_of(way), items, evidence.provenance)
+            _add_answers(run, asked, judged.index, items, evidence.provenance)
         else:
             _add_scores(run, evidence, judged.index)
         yield run
@@ -351,7 +395,8 @@ def _evidence(path: Path, rows: Rows) -> Iterator[Run]:
 
 def _judgements(path: Path, rows: Rows) -> Iterator[Run]:
     """Judgements alone, as of baselines and released results."""
-    table, tables = read_table(path, Judgements), _asked(rows, "ewok", read_provenance(path))
+    table = read_table(path, Judgements)
+    tables = _asked(rows, "ewok", read_provenance(path), path)
     ids = pd.Index(table["item_id"].unique())
     place = pd.Series(_places(tables, ids, path), index=ids)
     for _, part in table.groupby("model", sort=False):
@@ -398,11 +443,12 @@ def _add_scores(run: Run, evidence: Evidence, ids: pd.Index[str]) -> None:
 
 
 def _add_answers(
-    run: Run, asked: pd.DataFrame, way: Way, items: pd.DataFrame, made: Provenance
+    run: Run, asked: pd.DataFrame, ids: pd.Index[str], items: pd.DataFrame, made: Provenance
 ) -> None:
-    ids = sorted(asked["item_id"].unique())
-    run.numbers = _wide(asked, "value", ["presentation"]).loc[ids].to_numpy(float)
-    replies = _wide(asked, "text", ["presentation"]).loc[ids]
+    way = way_of(run.way)
+    read = asked.assign(value=asked["value"].where(asked["status"] == "ok"))
+    run.numbers = _wide(read, "value", ["presentation"]).reindex(ids).to_numpy(float)
+    replies = _wide(asked, "text", ["presentation"]).reindex(ids)
     run.asked = list(replies.columns)
     run.replies = replies.astype(object).where(replies.notna(), None).to_numpy().tolist()
     run.places = 0
@@ -470,7 +516,7 @@ def _replies(path: Path, rows: Rows) -> Iterator[Run]:
     is_ours = not is_official(path)
     made = read_provenance(path) if is_ours else Provenance()
     replies = read_table(path, Replies) if is_ours else None
-    tables = _asked(rows, "worldsense", made)
+    tables = _asked(rows, "worldsense", made, path)
     known = set(replies["trial_id"]) if replies is not None else None
     if known is not None:
         _places(tables, pd.Index(list(known)).astype(str), path)
@@ -534,7 +580,12 @@ def _scores(path: Path, rows: Rows) -> Iterator[Run]:
     if benchmark is None or benchmark.scores is None:
         return
     made, table = read_provenance(path), read_table(path, benchmark.scores)
-    tables = _asked(rows, benchmark.name, made)
+    tables = [table for table in rows.tables if table.benchmark == benchmark.name]
+    units = set(table["unit"].astype(str))
+    for pairs in tables:
+        is_asked = pairs.table["unit"].isin(units)  # all, or a sample
+        if "target1" in pairs.rows and digest_items(pairs.table[is_asked]) != made.inputs["items"]:
+            raise UserError(path, *_OTHER)
     for (model, way), part in table.groupby(["model", "eval_type"], observed=True, sort=False):
         place = _places(tables, pd.Index(part["unit"].astype(str)), path)
         right = part["value"].to_numpy(float)
@@ -552,7 +603,7 @@ _RUNS: dict[str, Callable[[Path, Rows], Iterator[Run]]] = {
 
 def _people(path: Path, rows: Rows) -> dict[int, list[float | None]]:
     wide = _wide(read_table(path, Ratings), "rating", ["target", "context"])[list(QUESTIONS)]
-    tables = _asked(rows, "ewok", read_provenance(path))
+    tables = _asked(rows, "ewok", read_provenance(path), path)
     known = {item for table in tables for item in table.table["item_id"]}
     wide = wide[wide.index.isin(known)]
     places = _places(tables, wide.index, path).tolist()

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
-from scipy.stats import mannwhitneyu
+from scipy.stats import permutation_test, rankdata
 
 from worldprobe.analysis.comparisons import correct_for_number
 from worldprobe.report.model_names import Roster
@@ -18,6 +18,8 @@ from worldprobe_explorer.rows import LOGPROBS, Rows, Run, is_tested
 MOST = 12
 #: With fewer templates, a pair of concepts is not tested.
 FEWEST_TEMPLATES = 3
+#: Of a test that cannot enumerate all.
+PERMUTATIONS = 9999
 
 
 def worth_looking(rows: Rows, roster: Roster) -> list[dict[str, Any]]:
@@ -39,8 +41,16 @@ def _wrong_for_all(rows: Rows, runs: Sequence[Run]) -> dict[str, Any]:
     """Items of which every model gets all wrong, and how many that would be if models' errors were
     independent.
     """
-    by_run = [pd.Series(run.right == 0, index=run.rows) for run in runs]
-    wrong = pd.concat(by_run, axis=1).dropna().astype(bool)
+    by_run = [
+        pd.Series(run.right == 0, index=run.rows)[~np.isnan(run.right)].rename(run.model)
+        for run in runs
+    ]
+    models = list(dict.fromkeys(run.model for run in runs))
+    by_model = [
+        pd.concat([one for one in by_run if one.name == model]).groupby(level=0).max()
+        for model in models
+    ]
+    wrong = pd.concat(by_model, axis=1).dropna().astype(bool)
     if wrong.empty:
         return {}
     is_all = wrong.all(axis=1)
@@ -53,15 +63,15 @@ def _wrong_for_all(rows: Rows, runs: Sequence[Run]) -> dict[str, Any]:
         for domain, n in frame["domain"].value_counts().head(MOST).items()
     ]
     text = f"{is_all.sum()} of {len(wrong)}"
-    if len(runs) > 1:
+    if len(models) > 1:
         text += (
             f"; {expected:.0f} if the models' errors were independent. Items that all models miss"
             " may be at fault themselves"
         )
-    models = f"all {len(runs)} models" if len(runs) > 1 else "the model"
+    whom = f"all {len(models)} models" if len(models) > 1 else "the model"
     unit = {"ewok": "Items with both targets wrong", "worldsense": "Trials wrong"}
     return {
-        "title": f"{unit.get(benchmark, f'Items of {benchmark} wrong')} in {models}",
+        "title": f"{unit.get(benchmark, f'Items of {benchmark} wrong')} in {whom}",
         "text": f"{text}.",
         "entries": entries,
     }
@@ -82,7 +92,7 @@ def _far_below(rows: Rows, run: Run, roster: Roster) -> dict[str, Any]:
         is_other = (templates["domain"] == domain) & (templates["concept"] != concept)
         others = templates.loc[is_other, "right"]
         if min(len(part), len(others)) >= FEWEST_TEMPLATES:
-            p = mannwhitneyu(part["right"], others, alternative="less").pvalue
+            p = _p_below(part["right"].to_numpy(), others.to_numpy())
             tested.append((domain, concept, part["right"].mean(), others.mean(), len(part), p))
     table = pd.DataFrame(tested, columns=["domain", "concept", "mean", "others", "n", "p"])
     title = f"Pairs of concepts far below their domain ({roster[run.model].name})"
@@ -112,6 +122,23 @@ def _far_below(rows: Rows, run: Run, roster: Roster) -> dict[str, Any]:
         .to_dict("records")
     ]
     return {"title": title, "text": verdict, "entries": entries}
+
+
+def _p_below(part: np.ndarray, others: np.ndarray) -> float:
+    """The p of a Mann-Whitney test by permutations: exact, or over ``PERMUTATIONS`` of them. Accuracies
+    have many ties, and the normal approximation is far off for few templates.
+    """
+    ranks = rankdata(np.concatenate([part, others]))
+    groups = ranks[: len(part)], ranks[len(part) :]
+    found = permutation_test(
+        groups,
+        lambda own, rest, axis: own.sum(axis),
+        alternative="less",
+        n_resamples=PERMUTATIONS,
+        batch=1000,
+        rng=0,
+    )
+    return float(found.pvalue)
 
 
 def _disagreeing(rows: Rows, run: Run, roster: Roster) -> dict[str, Any]:
