@@ -50,10 +50,6 @@ def test_a_model_that_was_never_trained_sits_at_chance(means: pd.Series) -> None
     assert abs(means["control_untrained"] - 0.5) < 0.03
 
 
-def test_every_trained_control_model_is_better_than_chance(means: pd.Series) -> None:
-    assert (means[["control_heart", "control_taught"]] > 0.51).all(), means
-
-
 def test_a_real_model_is_above_chance_and_comes_first(study: Path, means: pd.Series) -> None:
     assert 0.53 < means["smollm2_135m"] < 0.62
     table = pd.read_csv(

@@ -196,7 +196,7 @@ def test_a_model_that_cannot_be_loaded_does_not_keep_the_others_from_tables_and_
     assert not any("Llama control" in row for row in rows)
     for text in (table, html.unescape((results / "report.html").read_text())):
         assert (
-            "Without 1 of the study's models, whose answers could not be computed: Llama control"
+            "1 of the study's models have no answers and are left out: Llama control"
             " (cannot be loaded" in text
         )
 
