@@ -32,9 +32,9 @@ from worldprobe_authoring.balance import (
 
 _STRENGTH = "Cramér's V"
 BAG_NOTE = (
-    "Shared words: the context that shares more words with the target. Sides' words: a classifier"
-    " learns from all other pairs of concepts whether a sentence's words are those of side 1 or 2,"
-    " and pairs contexts and targets of one side. Chance is 0.5; a model"
+    "Shared words: the context that shares more words with the target. Sides' words: a classifier,"
+    " trained on all other pairs of concepts, guesses from its words whether a sentence is on side"
+    " 1 or 2; a target goes with the context that is likelier on its side. Chance is 0.5; a model"
     " that ignores the context also gets 0.5."
 )
 _FEATURE_NAMES = {

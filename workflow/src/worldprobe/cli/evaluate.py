@@ -90,16 +90,16 @@ def evaluate(
 ) -> None:
     """Evaluate one model on one or more benchmarks, and write its result and a report.
 
-    For each benchmark, commands that are printed make its items, ask the model and summarise its
-    answers. A second call continues where the first one stopped, and adds its
+    For each benchmark it makes the items, asks the model and summarises the answers, and prints
+    each step as a command. A second call continues where the first one stopped, and adds its
     benchmarks to the result. A model on a server is given by --endpoint URL --model NAME.
 
     Args:
         model: folder, fetched hub id, GGUF file, package URL, folder of an adapter, or id in the
             registry
-        limit: ask only about N templates (EWoK) or trials (WorldSense), sampled in proportion from
-            each pair of concepts or problem, at least one from each; intervals are wider
-        replace: overwrite a result made with other options, items, weights or package versions
+        limit: ask only about N templates (EWoK) or trials (WorldSense): of each pair of concepts,
+            or each problem, in proportion to its size, but at least one; intervals are then wider
+        replace: overwrite a result made with other options, items, weights or releases of packages
         work: folder of tables and answers (default: tables in results/evaluate/MODEL, answers in
             results/.answers, which studies share)
         out: JSON result (default: result.json in that folder); report.html is written beside it

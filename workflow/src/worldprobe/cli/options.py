@@ -145,8 +145,8 @@ EvalType = Annotated[str, Parameter(help="way of asking")]
 Cluster = Annotated[
     Literal["concept_pair", "template"],
     Parameter(
-        help="random factor of the intervals, beside versions where these share fillings or are"
-        " found to differ"
+        help="random factor of the intervals; versions are a second one if the items of each share"
+        " one filling, or if a test finds that versions differ"
     ),
 ]
 Missing = Annotated[

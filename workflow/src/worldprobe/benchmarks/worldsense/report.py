@@ -331,8 +331,8 @@ def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sh
             *(number_column(heading, key, whole_number) for key, heading in counts.items()),
         ),
         notes=(
-            "Replies that were cut at the token limit are left out; those to the second question,"
-            " which follows an unreadable reply, are counted, too.",
+            "Left out: replies cut at the token limit. Counted, too: replies to the second question"
+            " that is asked after an unreadable reply.",
         ),
         finding="Replies are read by their wording or, as in the paper, by their last word; the two"
         f" differ for {n_read:,} of {n_replies:,} replies.",

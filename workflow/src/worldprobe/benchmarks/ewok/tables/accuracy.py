@@ -35,7 +35,7 @@ MODEL_TYPES = (*EVAL_TYPES, *TARGET_TYPES)
 BASELINE_NOTES = {
     "sentence_vectors": "cosine of target and context in a sentence encoder.",
     "wordnet": "cosine of the glosses of words and related senses, agents' names left out.",
-    "word2vec": "cosine of their summed word vectors, agents' names left out.",
+    "word2vec": "cosine of the summed word vectors of target and context, agents' names left out.",
 }
 
 

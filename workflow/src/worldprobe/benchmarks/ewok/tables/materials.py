@@ -82,9 +82,9 @@ def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
             *types,
         ),
         notes=(
-            "Items may be made from a sample of the templates. The columns to their right count"
-            " templates. Pairs of contexts that share six words in ten are one situation. The last"
-            " row counts once what several domains share.",
+            "Items may be made from a sample of the templates. The columns to the right of Items"
+            " count templates. Pairs of contexts that share six words in ten are one situation. The"
+            " last row counts once what several domains share.",
         ),
         group="part",
         hidden=("part",),
