@@ -35,7 +35,7 @@ from worldprobe.benchmarks.worldsense.analysis.statistics import are_right
 from worldprobe.benchmarks.worldsense.contracts import Responses as Replies
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY
-from worldprobe.benchmarks.worldsense.trials.files import is_official, read_trials
+from worldprobe.benchmarks.worldsense.trials.files import is_official, read_lines, read_trials
 from worldprobe.contracts import read_provenance, read_table, table_name
 from worldprobe.contracts.results import Scores
 from worldprobe.errors import UserError
@@ -517,11 +517,15 @@ def _replies(path: Path, rows: Rows) -> Iterator[Run]:
     made = read_provenance(path) if is_ours else Provenance()
     replies = read_table(path, Replies) if is_ours else None
     tables = _asked(rows, "worldsense", made, path)
-    known = set(replies["trial_id"]) if replies is not None else None
-    if known is not None:
-        _places(tables, pd.Index(list(known)).astype(str), path)
+    if replies is not None:
+        known = set(replies["trial_id"])
+    else:  # an official file may have answers to other trials, too
+        trials = {trial for table in tables for trial in table.table["trial_id"]}
+        keys = {line.get("Key") for _, line in read_lines(path)}
+        known = keys & trials or keys
+    _places(tables, pd.Index(list(known)).astype(str), path)
     for table in tables:
-        if known is not None and known.isdisjoint(table.table["trial_id"]):
+        if known.isdisjoint(table.table["trial_id"]):
             continue
         questions = from_frame(table.table, str(table.path))
         for series in read_series([path], questions):
