@@ -470,7 +470,8 @@ def _add_answers(
 def _prompt_of(asked: pd.DataFrame, way: Way, items: pd.DataFrame, made: Provenance) -> str:
     """The prompt with the names of texts in braces; "" where its file is not there or has changed.
 
-    What a chat template put around it is not known here, and its digest therefore not checked.
+    What a chat template put around it is not known here, and its digest therefore not checked,
+    which the prompt says.
     """
     try:
         prompt: Prompt = load_prompts(str(made.details["prompts"]))[way.paradigm]
@@ -485,7 +486,8 @@ def _prompt_of(asked: pd.DataFrame, way: Way, items: pd.DataFrame, made: Provena
     digest = hashlib.sha256(texts[row["presentation"]].encode("utf-8", "surrogatepass")).hexdigest()
     if not made.details["chat"] and digest != row["prompt_digest"]:
         return ""
-    return prompt.text({slot: f"{{{slot}}}" for slot in prompt.SLOTS}, way.shots)
+    unchecked = f"[{made.details['prompts']} as it is now]\n" if made.details["chat"] else ""
+    return unchecked + prompt.text({slot: f"{{{slot}}}" for slot in prompt.SLOTS}, way.shots)
 
 
 def _again(command: str, made: Provenance, **asked: Any) -> str:
@@ -676,8 +678,9 @@ def _run_data(run: Run, is_shown: np.ndarray, roster: Roster) -> dict[str, Any]:
         "tested": is_tested(run, roster),
         "rows": run.rows.tolist(),
         "right": rounded(run.right, 3),
-        "margin": rounded(run.margin, run.places),
-        "numbers": None if run.numbers is None else rounded(run.numbers, run.places),
+        # two more than are shown: a difference that is shown as 0.00 has its sign
+        "margin": rounded(run.margin, run.places + 2),
+        "numbers": None if run.numbers is None else rounded(run.numbers, run.places + 2),
         "places": run.places,
         "asked": run.asked,
         "replies": replies if any(replies) else None,
