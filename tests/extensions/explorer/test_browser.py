@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 
@@ -102,6 +103,8 @@ def test_items_are_filtered_opened_and_addressed(window):
     assert "You must answer using" in window.page_source, "the prompt of Choice"
     window.switch_to.active_element.send_keys(Keys.ESCAPE)
     assert not title.is_displayed()
+    quoted = window.execute_script("return [quoted('a/b-1.parquet'), quoted(`it's here`)]")
+    assert [shlex.split(word) for word in quoted] == [["a/b-1.parquet"], ["it's here"]]
 
 
 def test_a_link_chooses_the_run_of_its_benchmark(window):
@@ -109,3 +112,12 @@ def test_a_link_chooses_the_run_of_its_benchmark(window):
     for benchmark, way in {"worldsense": "basic", "ewok": "logprobs"}.items():
         window.go(f"benchmark={benchmark}&model=first")
         assert window.execute_script(chosen) == f"first, {way}"
+
+
+def test_an_address_names_its_run(window):
+    """Also the first one, beside items of a benchmark that has another."""
+    window.go("benchmark=worldsense")
+    assert window.execute_script(
+        "byId('run').value = '0'; byId('filters').dispatchEvent(new Event('change'));"
+        "return [location.hash, runs[0].model, runs[0].way].join()"
+    ).endswith("#benchmark=worldsense&model=first&way=logprobs,first,logprobs")

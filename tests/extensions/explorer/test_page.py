@@ -28,7 +28,7 @@ from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
 from worldprobe_authoring.search import Wordings, search_folder
 from worldprobe_explorer.rows import LOGPROBS, Rows, Run, read_rows
-from worldprobe_explorer.worth import worth_looking
+from worldprobe_explorer.worth import _p_below, worth_looking
 
 OWN = "# worldprobe canary 1"
 PAIRINGS = [(target, context) for target in (1, 2) for context in (1, 2)]
@@ -82,7 +82,7 @@ def test_rows_have_the_numbers_of_the_tables(tables, tmp_path):
     logprobs, likert = data["runs"]
     assert (logprobs["way"], likert["way"]) == (LOGPROBS, "likert_constrained_zero")
     place = logprobs["rows"].index(0)
-    assert logprobs["numbers"][place] == scores["logprob"].round(2).tolist()[:4]
+    assert logprobs["numbers"][place] == scores["logprob"].round(4).tolist()[:4]
     assert logprobs["right"][place] == 1
     assert logprobs["margin"][place] == 3.5, "the smaller of the item's two differences"
     assert set(likert["right"]) == {0.5}, "equal ratings are half right"
@@ -190,6 +190,78 @@ def test_answers_find_their_table_by_its_digest(tables, tmp_path):
     assert sorted(scored.rows) == list(range(len(items), 2 * len(items)))
 
 
+def test_answers_to_another_table_with_equal_ids_are_refused(tables, tmp_path):
+    items, scores = read_table(tables[0], Items), read_table(tables[1], TargetScores)
+    asked = {"items": digest_file(tables[0])}
+    write_table(scores, TargetScores, tables[1], Provenance(model="mine", inputs=asked))
+    twin = tmp_path / "twin.parquet"
+    write_table(items.assign(context1="Other."), Items, twin, Provenance(canary=OWN))
+    with pytest.raises(UserError, match="another table"):
+        read_rows([twin, tables[1]])
+
+
+@pytest.mark.parametrize("lacks", ["one way", "both ways"])
+def test_what_was_not_answered_counts_as_judge_counts_it(tables, tmp_path, lacks):
+    replies, made = read_table(tables[2], Responses), read_provenance(tables[2])
+    again = replies.assign(
+        eval_type="choice_constrained_zero", presentation=replies["presentation"].str[:2], value=1.0
+    ).drop_duplicates(["item_id", "presentation"])
+    item = replies["item_id"].iloc[0]
+    kept = replies[replies["item_id"] != item]
+    again = again if lacks == "one way" else again[again["item_id"] != item]
+    both = pd.concat([kept, again]).sort_values(["item_id", "eval_type", "presentation"])
+    write_table(both, Responses, tables[2], made)
+    out = tmp_path / "judged.parquet"
+    assert run(f"judge {tables[0]} {tables[2]} --out {out}") == 0
+    rows = read_rows([tables[0], tables[2], out])
+    choice, likert, *judged = rows.runs
+    assert [one.way for one in judged] == [choice.way, likert.way]
+    for answered, alone in zip((choice, likert), judged, strict=True):
+        assert answered.rows.tolist() == alone.rows.tolist()
+        assert answered.right.tolist() == alone.right.tolist()
+        assert answered.numbers is not None
+        assert len(answered.numbers) == len(answered.replies) == len(answered.rows)
+    assert likert.right[rows.frame["id"].iloc[likert.rows] == item] == [0.0]
+
+
+def test_answers_to_several_tables_are_one_run(tables, tmp_path):
+    """So a model counts once, and an address names it."""
+    items, scores = read_table(tables[0], Items), read_table(tables[1], TargetScores)
+    paths = [tables[0], tables[1]]
+    for place, frame in (("twin", items), ("twin_scores", scores)):
+        contract = Items if frame is items else TargetScores
+        frame = frame.assign(item_id="twin-" + frame["item_id"])
+        paths.append(tmp_path / f"{place}.parquet")
+        write_table(frame, contract, paths[-1], read_provenance(tables[frame is not items]))
+    rows = read_rows(paths)
+    [both] = rows.runs
+    assert sorted(both.rows) == list(range(2 * len(items)))
+    assert both.numbers is not None
+    assert np.array_equal(both.numbers[: len(items)], both.numbers[len(items) :])
+    assert worth_looking(rows, Roster())[0]["title"].endswith("the model")
+
+
+def test_official_results_find_their_set_and_a_trial_is_picked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, seed in (("a", 1), ("b", 2)):
+        made = f"--sizes 3 --problems Infer.trivial --per-cell 2 --skins race --seed {seed}"
+        assert run(f"worldsense generate test {made} --out {name}.parquet") == 0
+        assert run(f"worldsense export {name}.parquet --out {name}.jsonl") == 0
+    trials = read_trials("a.parquet")
+    lines = [
+        json.dumps({"Key": int(key), "resp": ANSWER_OF[gold]})
+        for key, gold in zip(trials["trial_id"], trials["gold"], strict=True)
+    ]
+    results = Path("basic___m___results.jsonl")
+    results.write_text("\n".join(lines) + "\n")
+    [answered] = read_rows([Path("b.jsonl"), Path("a.jsonl"), results]).runs
+    assert answered.rows.tolist() == list(range(len(trials), 2 * len(trials)))
+    assert set(answered.right) == {1.0}
+    trial = trials["trial_id"][0]
+    assert run(f"pick a.jsonl {trial} --out one.parquet") == 0
+    assert trial in read_table("one.parquet", Trials)["trial_id"].tolist()
+
+
 def test_judgements_alone_are_a_run(tables, tmp_path):
     out = tmp_path / "judged.parquet"
     assert run(f"judge {tables[0]} {tables[1]} --out {out}") == 0
@@ -238,6 +310,9 @@ def test_minimal_pairs_have_their_texts_where_their_file_is_given(tiny_checkpoin
     assert "target1" not in alone.frame
     assert texts.frame["target1"].tolist() == ["The cat sits."]
     assert texts.runs[0].right.tolist() == alone.runs[0].right.tolist()
+    (tmp_path / "data.csv").write_text("good,bad,field\nThe dog sits.,The dog sit.,agreement\n")
+    with pytest.raises(UserError, match="another table"):
+        read_rows([pairs, scores])
 
 
 def test_a_protected_item_is_picked_outside_version_control_only(tables, tmp_path):
@@ -247,6 +322,13 @@ def test_a_protected_item_is_picked_outside_version_control_only(tables, tmp_pat
     item = read_table(tables[0], Items)["item_id"][0]
     assert run(f"pick {tables[0]} {item} --out {repository / 'one.parquet'}") == 2
     assert run(f"pick {tables[0]} {item} --out {tmp_path / 'one.parquet'}") == 0
+
+
+def test_few_templates_near_the_ceiling_are_not_below_the_others_by_chance():
+    """The only template that is wrong is one of these 4 of 32 with p 1/8, not 0.004 as by the
+    normal approximation.
+    """
+    assert _p_below(np.array([0.5, 1, 1, 1]), np.ones(28)) == pytest.approx(1 / 8, abs=0.02)
 
 
 def test_planted_faults_are_listed():

@@ -96,6 +96,7 @@ def pick(table: Path, item: str, /, *, out: Path) -> None:
             lies in a repository
     """
     from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.worldsense.analysis.questions import per_trial
     from worldprobe.benchmarks.worldsense.contracts import Trials
     from worldprobe.benchmarks.worldsense.trials.files import is_official
     from worldprobe.contracts import read_provenance, write_table
@@ -109,6 +110,10 @@ def pick(table: Path, item: str, /, *, out: Path) -> None:
         tuples = rows.loc[rows["trial_id"].astype(str) == item, "tuple_id"]
         rows, contract = rows[rows["tuple_id"].isin(tuples)], Trials
         rows = rows.assign(number=range(len(rows)))
+        if is_official(table):
+            rows = rows.reset_index(drop=True)
+            found = per_trial(rows).rename(columns={"worlds": "n_worlds"})
+            rows = rows.join(found[["n_worlds", "depth", "moment"]])[list(Trials.columns)]
     elif source.benchmark == "ewok":
         rows = rows[rows["item_id"] == item]
     else:

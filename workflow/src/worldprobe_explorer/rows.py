@@ -35,7 +35,7 @@ from worldprobe.benchmarks.worldsense.analysis.statistics import are_right
 from worldprobe.benchmarks.worldsense.contracts import Responses as Replies
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY
-from worldprobe.benchmarks.worldsense.trials.files import is_official, read_trials
+from worldprobe.benchmarks.worldsense.trials.files import is_official, read_lines, read_trials
 from worldprobe.contracts import read_provenance, read_table, table_name
 from worldprobe.contracts.results import Scores
 from worldprobe.errors import UserError
@@ -470,7 +470,8 @@ def _add_answers(
 def _prompt_of(asked: pd.DataFrame, way: Way, items: pd.DataFrame, made: Provenance) -> str:
     """The prompt with the names of texts in braces; "" where its file is not there or has changed.
 
-    What a chat template put around it is not known here, and its digest therefore not checked.
+    What a chat template put around it is not known here, and its digest therefore not checked,
+    which the prompt says.
     """
     try:
         prompt: Prompt = load_prompts(str(made.details["prompts"]))[way.paradigm]
@@ -485,7 +486,8 @@ def _prompt_of(asked: pd.DataFrame, way: Way, items: pd.DataFrame, made: Provena
     digest = hashlib.sha256(texts[row["presentation"]].encode("utf-8", "surrogatepass")).hexdigest()
     if not made.details["chat"] and digest != row["prompt_digest"]:
         return ""
-    return prompt.text({slot: f"{{{slot}}}" for slot in prompt.SLOTS}, way.shots)
+    unchecked = f"[{made.details['prompts']} as it is now]\n" if made.details["chat"] else ""
+    return unchecked + prompt.text({slot: f"{{{slot}}}" for slot in prompt.SLOTS}, way.shots)
 
 
 def _again(command: str, made: Provenance, **asked: Any) -> str:
@@ -517,11 +519,15 @@ def _replies(path: Path, rows: Rows) -> Iterator[Run]:
     made = read_provenance(path) if is_ours else Provenance()
     replies = read_table(path, Replies) if is_ours else None
     tables = _asked(rows, "worldsense", made, path)
-    known = set(replies["trial_id"]) if replies is not None else None
-    if known is not None:
-        _places(tables, pd.Index(list(known)).astype(str), path)
+    if replies is not None:
+        known = set(replies["trial_id"])
+    else:  # an official file may have answers to other trials, too
+        trials = {trial for table in tables for trial in table.table["trial_id"]}
+        keys = {line.get("Key") for _, line in read_lines(path)}
+        known = keys & trials or keys
+    _places(tables, pd.Index(list(known)).astype(str), path)
     for table in tables:
-        if known is not None and known.isdisjoint(table.table["trial_id"]):
+        if known.isdisjoint(table.table["trial_id"]):
             continue
         questions = from_frame(table.table, str(table.path))
         for series in read_series([path], questions):
@@ -672,8 +678,9 @@ def _run_data(run: Run, is_shown: np.ndarray, roster: Roster) -> dict[str, Any]:
         "tested": is_tested(run, roster),
         "rows": run.rows.tolist(),
         "right": rounded(run.right, 3),
-        "margin": rounded(run.margin, run.places),
-        "numbers": None if run.numbers is None else rounded(run.numbers, run.places),
+        # two more than are shown: a difference that is shown as 0.00 has its sign
+        "margin": rounded(run.margin, run.places + 2),
+        "numbers": None if run.numbers is None else rounded(run.numbers, run.places + 2),
         "places": run.places,
         "asked": run.asked,
         "replies": replies if any(replies) else None,

@@ -125,9 +125,8 @@ def _far_below(rows: Rows, run: Run, roster: Roster) -> dict[str, Any]:
 
 
 def _p_below(part: np.ndarray, others: np.ndarray) -> float:
-    """The p of a Mann-Whitney test by permutations: exact, or over ``PERMUTATIONS`` of them.
-
-    Accuracies have many ties, and the normal approximation is far off for few templates.
+    """The p of a Mann-Whitney test by permutations, all or ``PERMUTATIONS``: accuracies have many
+    ties, with which the normal approximation is far off for few templates.
     """
     ranks = rankdata(np.concatenate([part, others]))
     groups = ranks[: len(part)], ranks[len(part) :]

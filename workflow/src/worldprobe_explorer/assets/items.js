@@ -18,13 +18,14 @@ function index(run) {
   run.of = new Int32Array(data.ids.length).fill(-1);
   run.rows.forEach((row, place) => { run.of[row] = place; });
   run.title = `${run.name}, ${run.way}`;
+  run.benchmark = value(data.filters.benchmark, run.rows[0]);
   return run;
 }
 const rightOf = (run, row) => run && run.of[row] >= 0 ? run.right[run.of[row]] : null;
 const marginOf = (run, row) => run && run.of[row] >= 0 ? run.margin[run.of[row]] : null;
 const textOf = row => SHOWN.map(name => texts[name]).map(column => value(column, row)).filter(Boolean).join(" ");
 /* The runs that "all models" means: those asked like the chosen one; no controls, baselines or rules, unless it is one. */
-const peers = () => { const run = runs[byId("run").value]; return run ? runs.filter(one => one.way === run.way && (one.tested || one === run)) : []; };
+const peers = () => { const run = runs[byId("run").value]; return run ? runs.filter(one => one.way === run.way && one.benchmark === run.benchmark && (one.tested || one === run)) : []; };
 
 function fill(select, entries) { select.replaceChildren(...entries.map(([key, text]) => make("option", text, {value: key}))); }
 
@@ -66,8 +67,8 @@ function readAddress() {
     select.value = found ? found.value : "";
   });
   const way = wanted.get("way"), benchmark = wanted.get("benchmark");
-  const suited = run => (!way || run.way === way) && (!benchmark || value(data.filters.benchmark, run.rows[0]) === benchmark);
-  const place = name => runs.findIndex(run => suited(run) && (run.model === name || run.name === name));
+  const suited = run => (!way || run.way === way) && (!benchmark || run.benchmark === benchmark);
+  const place = name => { const own = runs.findIndex(run => suited(run) && run.model === name); return own < 0 ? runs.findIndex(run => suited(run) && run.name === name) : own; };
   byId("run").value = String(Math.max(wanted.get("model") ? place(wanted.get("model")) : runs.findIndex(suited), 0));
   const other = wanted.get("against") ? place(wanted.get("against")) : -1;
   byId("other").value = other < 0 ? "" : String(other);
@@ -82,7 +83,7 @@ function writeAddress() {
   const stated = new URLSearchParams();
   fields().forEach(([name, select]) => { if (select.value) stated.set(name, select.value); });
   const run = runs[byId("run").value], other = runs[byId("other").value];
-  if (run && byId("run").value !== "0") { stated.set("model", run.model); stated.set("way", run.way); }
+  if (run) { stated.set("model", run.model); stated.set("way", run.way); }
   if (other) stated.set("against", other.model);
   for (const [key, id] of [["right", "right"], ["q", "search"]]) if (byId(id).value) stated.set(key, byId(id).value);
   if (byId("sort").value !== "order") stated.set("sort", byId("sort").value);
@@ -96,6 +97,7 @@ function apply() {
   });
   const run = runs[byId("run").value], other = runs[byId("other").value], right = byId("right").value;
   const words = byId("search").value.trim().toLowerCase(), group = right === "all" || right === "none" ? peers() : [];
+  const asked = [...new Set(group.map(one => one.model))].map(model => group.filter(one => one.model === model));
   shown = [];
   for (let row = 0; row < data.ids.length; row++) {
     if (!wanted.every(([codes, code]) => codes[row] === code)) continue;
@@ -105,13 +107,14 @@ function apply() {
     if (right === "half" && !(own > 0 && own < 1)) continue;
     if (right === "right" && own !== 1) continue;
     if (right === "differ" && (own === null || rightOf(other, row) === null || own === rightOf(other, row))) continue;
-    if (group.length && !group.every(one => { const found = rightOf(one, row); return found === null ? one !== run : found === (right === "all" ? 1 : 0); })) continue;
+    if (!asked.every(own => own.some(one => rightOf(one, row) === (right === "all" ? 1 : 0)))) continue;
     shown.push(row);
   }
   const order = byId("sort").value;
   if (order !== "order") {
     const sign = order === "wrong" ? 1 : -1;
-    shown = shown.filter(row => marginOf(run, row) !== null).sort((a, b) => sign * (marginOf(run, a) - marginOf(run, b)));
+    const rank = row => marginOf(run, row) === null ? Infinity : sign * marginOf(run, row);
+    shown = shown.filter(row => rightOf(run, row) !== null).sort((a, b) => rank(a) === rank(b) ? 0 : rank(a) - rank(b));
   }
   at = shown.length ? 0 : -1;
   const scored = shown.map(row => rightOf(run, row)).filter(one => one !== null);
@@ -161,6 +164,7 @@ function move(by) {
 }
 
 /* One item. */
+const quoted = word => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
 const PAIRS = [[1, 1], [1, 2], [2, 1], [2, 2]];
 function scoresTable(run, row) {
   const numbers = run.numbers[run.of[row]], known = numbers.filter(one => one !== null);
@@ -225,7 +229,7 @@ function open(row) {
     part.append(...repliesOf(run, row));
     if (!run.again) return;
     const again = make("details");
-    again.append(make("summary", "Ask again"), make("pre", `worldprobe pick ${value(data.tables, row)} ${data.ids[row]} --out one.parquet\n${run.again}`));
+    again.append(make("summary", "Ask again"), make("pre", `worldprobe pick ${quoted(value(data.tables, row))} ${quoted(data.ids[row])} --out one.parquet\n${run.again}`));
     part.append(again);
   });
   if (!byId("detail").open) byId("detail").showModal();
