@@ -97,8 +97,8 @@ def evaluate(
     Args:
         model: folder, fetched hub id, GGUF file, package URL, folder of an adapter, or id in the
             registry
-        limit: ask only about N templates (EWoK) or trials (WorldSense): of each pair of concepts,
-            or each problem, in proportion to its size, but at least one; intervals are then wider
+        limit: ask only about a sample of N templates (EWoK) or trials (WorldSense); each pair of
+            concepts or problem has a proportional share, but at least one, so a small N is exceeded
         replace: overwrite a result made with other options, items, weights or releases of packages
         work: folder of tables and answers (default: tables in results/evaluate/MODEL, answers in
             results/.answers, which studies share)

@@ -127,9 +127,9 @@ class Loading(Block):
     """Commit, tag or branch of the hub; only a commit is exact."""
 
     adapter: Annotated[str, Field(pattern=r"^[^-\s]")] | None = None
-    """Adapter of peft (LoRA) to put on the checkpoint: its folder or hub id, or `none`: ignore
-    the adapter in a folder that also has full weights. A folder that holds only an adapter is
-    itself the checkpoint. For the engine transformers; vLLM needs the adapter merged.
+    """Adapter of peft (LoRA) to put on the checkpoint: its folder or hub id. The word `none`
+    ignores the adapter in a folder that also has full weights. A folder that holds only an adapter
+    is itself the checkpoint. For the engine transformers; vLLM needs the adapter merged.
     """
 
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
