@@ -38,6 +38,13 @@ def test_a_password_is_printed_in_no_form(capsys, words):
     assert "hunter2" not in message
 
 
+def test_a_model_without_a_checkpoint_is_told_so(capsys):
+    """It was a traceback, where another option of the model was given."""
+    status, message = run(capsys, "score", "logprobs", "x.parquet", "--model", "a", "--out", "x")
+    assert status == 2
+    assert "problem: --checkpoint is missing.\n" in message
+
+
 @pytest.mark.parametrize(
     ("option", "value", "bound"),
     [("--per-cell", "0", "at least 1"), ("--sizes", "9", "at most 8")],

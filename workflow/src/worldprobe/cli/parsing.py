@@ -207,7 +207,8 @@ def unknown_options(app: App, words: Sequence[str]) -> list[str]:
 def in_our_words(error: CycloptsError, unknown: Sequence[str] = ()) -> UserError:
     """A mistake on the command line; no value is repeated that may be a misplaced password."""
     cause = error.__cause__
-    if not unknown and callable(errors := getattr(cause, "errors", None)):
+    is_missing = isinstance(error, MissingArgumentError)
+    if not (unknown or is_missing) and callable(errors := getattr(cause, "errors", None)):
         # pydantic's, of a block of settings
         from worldprobe.settings.blocks import complaint
 
