@@ -262,6 +262,14 @@ def test_official_results_find_their_set_and_a_trial_is_picked(tmp_path, monkeyp
     assert trial in read_table("one.parquet", Trials)["trial_id"].tolist()
 
 
+def test_people_rated_the_first_condition(tables, tmp_path):
+    """Conditions of a study have equal ids, and ratings do not say which items they are about."""
+    items, twin = read_table(tables[0], Items), tmp_path / "twin.parquet"
+    write_table(items.assign(context1="Other."), Items, twin, Provenance(canary=OWN))
+    rows = read_rows([tables[0], twin, tables[3]])
+    assert sorted(rows.people) == list(range(len(items)))
+
+
 def test_judgements_alone_are_a_run(tables, tmp_path):
     out = tmp_path / "judged.parquet"
     assert run(f"judge {tables[0]} {tables[1]} --out {out}") == 0

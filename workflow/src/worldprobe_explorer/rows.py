@@ -608,12 +608,13 @@ _RUNS: dict[str, Callable[[Path, Rows], Iterator[Run]]] = {
 
 
 def _people(path: Path, rows: Rows) -> dict[int, list[float | None]]:
+    """Ratings of the items in the first table that has them: a study's reference condition."""
     wide = _wide(read_table(path, Ratings), "rating", ["target", "context"])[list(QUESTIONS)]
     tables = _asked(rows, "ewok", read_provenance(path), path)
-    known = {item for table in tables for item in table.table["item_id"]}
-    wide = wide[wide.index.isin(known)]
-    places = _places(tables, wide.index, path).tolist()
-    return dict(zip(places, rounded(wide.to_numpy(float)), strict=True))
+    ids = pd.concat([table.rows["id"].set_axis(table.rows.index + table.first) for table in tables])
+    rated = ids[~ids.duplicated() & ids.isin(wide.index)]
+    numbers = rounded(wide.loc[rated].to_numpy(float))
+    return dict(zip(rated.index.tolist(), numbers, strict=True))
 
 
 def encoded(column: pd.Series) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def _far_below(rows: Rows, run: Run, roster: Roster) -> dict[str, Any]:
         return {"title": title, "text": none, "entries": []}
     table["p_holm"] = correct_for_number(table["p"])
     low = table[table["p_holm"] < 0.05].sort_values("mean")
-    how = "(Mann-Whitney test over templates, Holm's correction)"
+    how = "(Mann-Whitney test over templates by permutation, Holm's correction)"
     verdict = f"{len(low)} of {len(table)} pairs of concepts are below the others {how}."
     if low.empty:
         verdict = (
