@@ -104,12 +104,21 @@ def test_the_command_that_asks_again_asks_this_item(tables, tiny_checkpoint, tmp
     assert run(f"pick {tables[0]} nope --out one.parquet") == 2
 
 
-def test_trials_show_conversations_and_a_tuple_can_be_asked_again(tmp_path, monkeypatch):
+#: The solver, asked about trials.
+SOLVER = "--engine rule --checkpoint solver --model rule_solver --prompting basic"
+
+
+@pytest.fixture
+def solved(tmp_path, monkeypatch):
+    """Trials of completeness and the solver's replies, in the working folder."""
     monkeypatch.chdir(tmp_path)
     made = "--sizes 3 --problems Compl.normal --per-cell 1 --skins race"
     assert run(f"worldsense generate test {made} --out test.parquet") == 0
-    rule = "--engine rule --checkpoint solver --model rule_solver --prompting basic"
-    assert run(f"worldsense ask test.parquet {rule} --out replies.parquet") == 0
+    assert run(f"worldsense ask test.parquet {SOLVER} --out replies.parquet") == 0
+
+
+@pytest.mark.usefixtures("solved")
+def test_trials_show_conversations_and_a_tuple_can_be_asked_again(tmp_path):
     assert run("explore test.parquet replies.parquet --out items.html") == 0
     [solver] = data_of(tmp_path / "items.html")["runs"]
     assert set(solver["right"]) == {1.0}
@@ -117,7 +126,7 @@ def test_trials_show_conversations_and_a_tuple_can_be_asked_again(tmp_path, monk
     assert solver["replies"][0]["talk"][0][0] == "user"
     trial = str(read_table("test.parquet", Trials)["trial_id"][0])
     assert run(f"pick test.parquet {trial} --out one.parquet") == 0
-    assert run(f"worldsense ask one.parquet {rule} --out again.parquet") == 0
+    assert run(f"worldsense ask one.parquet {SOLVER} --out again.parquet") == 0
 
 
 def test_protected_text_is_shown_on_request_only_and_outside_version_control(
@@ -159,12 +168,8 @@ def test_what_is_no_table_of_items_or_answers_is_refused(tables, tmp_path, capsy
     assert "no table of items" in capsys.readouterr().err
 
 
-def test_one_and_two_are_one_answer_and_samples_are_averaged(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    made = "--sizes 3 --problems Compl.normal --per-cell 1 --skins race"
-    assert run(f"worldsense generate test {made} --out test.parquet") == 0
-    rule = "--engine rule --checkpoint solver --model rule_solver --prompting basic"
-    assert run(f"worldsense ask test.parquet {rule} --out replies.parquet") == 0
+@pytest.mark.usefixtures("solved")
+def test_one_and_two_are_one_answer_and_samples_are_averaged():
     first = read_table("replies.parquet", Replies)
     first["answer"] = first["answer"].map(lambda answer: {"1": "2", "2": "1"}.get(answer, answer))
     second = first.assign(sample=1, answer="3")

@@ -19,7 +19,6 @@ from worldprobe.benchmarks.ewok.contracts import (
     TargetScores,
     TokenScores,
 )
-from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.provenance import Provenance
 
@@ -30,11 +29,8 @@ def test_logprobs_writes_four_rows_per_item_and_says_how_they_were_made(
     item_table, tiny_checkpoint, tmp_path
 ):
     out, tokens = tmp_path / "scores.parquet", tmp_path / "tokens.parquet"
-    command = f"score logprobs {item_table} --checkpoint {tiny_checkpoint('llama', 'sentencepiece')}".split()
-    assert (
-        main([*command, *f"--dtype float32 --model tiny --tokens-out {tokens} --out {out}".split()])
-        == 0
-    )
+    how = f"--checkpoint {tiny_checkpoint('llama', 'sentencepiece')} --dtype float32 --model tiny"
+    assert run(f"score logprobs {item_table} {how} --tokens-out {tokens} --out {out}") == 0
     scores = read_table(out, TargetScores)
     assert len(scores) == 6 * 4
     assert (scores.n_tokens > 0).all()
@@ -93,26 +89,18 @@ def test_several_conditions_are_answered_from_one_loading_each_with_its_own_prom
     other = tmp_path / "other.parquet"
     frame = read_table(item_table, Items)
     write_table(frame[frame.version == 0], Items, other, Provenance(canary="test canary"))
-    outs = [
-        tmp_path / condition / f"{way}.parquet"
-        for condition in ("a", "b")
-        for way in ("logprobs", "choice")
-    ]
-    command = f"score all {item_table} {other} --checkpoint {tiny_checkpoint()}".split()
-    command += [
-        "--eval-types",
-        "logprobs,choice_constrained_zero",
-        "--answers",
-        str(tmp_path / "answers"),
-    ]
-    assert main([*command, "--both-orders", "no", "yes", "--out", *map(str, outs)]) == 0
+    outs = [f"{tmp_path}/{one}.parquet" for one in ("a/logs", "a/choice", "b/logs", "b/choice")]
+    command = f"score all {item_table} {other} --checkpoint {tiny_checkpoint()}"
+    command += f" --eval-types logprobs,choice_constrained_zero --answers {tmp_path}/answers"
+    command += f" --out {' '.join(outs)} --both-orders no yes"
+    assert run(command) == 0
     assert len(loads) == 1
     assert [len(read_table(out, TargetScores)) for out in (outs[0], outs[2])] == [24, 12]
     assert [set(read_table(out, Responses).presentation) for out in (outs[1], outs[3])] == [
         {"t1", "t2"},
         {"t1", "t2", "t1s", "t2s"},
     ]
-    assert main([*command, "--both-orders", "no", "yes", "no", "--out", *map(str, outs)]) == 2
+    assert run(f"{command} no") == 2
     assert "--both-orders" in capsys.readouterr().err
 
 
@@ -123,17 +111,14 @@ def test_prompts_may_ask_about_a_share_which_is_judged_alone_and_beside_log_prob
     nor as wrong.
     """
     ways = ("logprobs", "choice_constrained_zero")
-    outs = [tmp_path / f"{way}.parquet" for way in ways]
-    command = [
-        *f"score all {item_table} --checkpoint {tiny_checkpoint()} --eval-types".split(),
-        ",".join(ways),
-    ]
-    assert main([*command, "--limit", "1", "--out", *map(str, outs)]) == 0
+    outs = [f"{tmp_path}/{way}.parquet" for way in ways]
+    command = f"score all {item_table} --checkpoint {tiny_checkpoint()} --limit 1"
+    assert run(f"{command} --eval-types {','.join(ways)} --out {' '.join(outs)}") == 0
     asked = set(read_table(outs[1], Responses).item_id)
     assert len(asked) == 2
     assert len({one.removesuffix("_v0").removesuffix("_v1") for one in asked}) == 1
-    judged = [tmp_path / f"judged-{way}.parquet" for way in ways]
-    assert main(["judge", str(item_table), *map(str, outs), "--out", *map(str, judged)]) == 0
+    judged = [f"{tmp_path}/judged-{way}.parquet" for way in ways]
+    assert run(f"judge {item_table} {' '.join(outs)} --out {' '.join(judged)}") == 0
     tables = [read_table(path, Judgements) for path in judged]
     assert [table.item_id.nunique() for table in tables] == [6, 2]
     summaries = summarize(pd.concat(tables, ignore_index=True))
@@ -159,9 +144,9 @@ def test_one_more_version_asks_only_what_is_new_and_plain_asks_all_again(
     write_table(frame, Items, more, Provenance(canary="another canary"))
     out = tmp_path / "out.parquet"
 
-    def made_by(items, *flags):
-        command = f"score logprobs {items} --checkpoint {tiny_checkpoint()} --answers {tmp_path / 'kept'}".split()
-        assert main([*command, *flags, "--out", str(out)]) == 0
+    def made_by(items, flags=""):
+        command = f"score logprobs {items} --checkpoint {tiny_checkpoint()} {flags}"
+        assert run(f"{command} --answers {tmp_path}/kept --out {out}") == 0
         return read_provenance(out).details["answers"]
 
     first, second = made_by(fewer), made_by(more)

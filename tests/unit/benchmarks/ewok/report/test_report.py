@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from command_line import run
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries, TargetScores
 from worldprobe.benchmarks.ewok.figures.paradigms import paradigms
@@ -27,7 +28,6 @@ from worldprobe.benchmarks.ewok.report import (
 )
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.tables import accuracy
-from worldprobe.cli import main
 from worldprobe.contracts import write_table
 from worldprobe.errors import UserError
 from worldprobe.inference.requests import collect, describe_origins
@@ -121,16 +121,11 @@ def page(small_study, tmp_path_factory) -> Path:
         text = f"s\th:m:s\tmax_rss\n{seconds}\t0:00:12\t900.5\n"
         (folder / "benchmarks" / "score" / f"{model}.tsv").write_text(text)
     scores = interrupted_scores(folder, "control_gpt2_small")
-    command = f"report build {summaries} --registry {small_study.registry_path}".split()
-    command += [
-        "--figures",
-        str(folder / "concepts.svg"),
-        "--tables",
-        str(folder / "mean_accuracy.json"),
-    ]
-    command += ["--made-from", str(items_table(folder / "items.parquet", OWN)), str(scores)]
-    command += ["--benchmarks", str(folder / "benchmarks"), "--answers", str(folder / "answers")]
-    assert main([*command, "--out", str(folder / "report.html")]) == 0
+    items = items_table(folder / "items.parquet", OWN)
+    command = f"report build {summaries} --registry {small_study.registry_path}"
+    command += f" --figures {folder}/concepts.svg --tables {folder}/mean_accuracy.json"
+    command += f" --made-from {items} {scores} --benchmarks {folder}/benchmarks"
+    assert run(f"{command} --answers {folder}/answers --out {folder}/report.html") == 0
     return folder / "report.html"
 
 
@@ -379,11 +374,9 @@ def test_missing_models_are_named_with_their_reason(small_study, tmp_path):
     summaries = tmp_path / "summaries.parquet"
     write_table(small_study.summaries, Summaries, summaries, made_by)
     outs = {name: tmp_path / f"x.{name}" for name in ("html", "md")}
-    registry = ["--registry", str(small_study.registry_path)]
-    assert main(["report", "build", str(summaries), *registry, "--out", str(outs["html"])]) == 0
-    assert (
-        main(["table", "mean_accuracy", str(summaries), *registry, "--out", str(outs["md"])]) == 0
-    )
+    how = f"{summaries} --registry {small_study.registry_path} --out"
+    assert run(f"report build {how} {outs['html']}") == 0
+    assert run(f"table mean_accuracy {how} {outs['md']}") == 0
     for out in outs.values():
         assert "Llama style, small (out of memory), gone" in out.read_text()
 
