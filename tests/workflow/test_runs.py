@@ -9,8 +9,10 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
@@ -25,9 +27,16 @@ LATER = (
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Every result but logs, shards, and times, which the report tells too -> its digest."""
+    """Every result but logs, shards, and times, which the report tells too -> its digest.
+
+    lme4's fit is left out: it differs in its last digits from run to run (docs/methods.md).
+    """
     left_out = {"logs", "benchmarks", ".answers", "report.html"}
-    files = [path for path in (folder / "results").rglob("*") if path.is_file()]
+    files = [
+        path
+        for path in (folder / "results").rglob("*")
+        if path.is_file() and path.stem != "mixed_model"
+    ]
     kept = [
         path for path in files if not left_out & set(path.relative_to(folder / "results").parts)
     ]
@@ -145,6 +154,10 @@ def test_a_run_that_was_killed_is_finished_by_the_next_with_the_same_bytes(
     resumed = snakemake(unscored, "--rerun-incomplete", configuration=reduced)
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     assert digests(unscored) == digests(finished)
+    if find_spec("rpy2"):
+        table = "results/reduced/ewok/tables/mixed_model.csv"
+        fit, again = pd.read_csv(finished / table), pd.read_csv(unscored / table)
+        assert (abs(fit["estimate"] - again["estimate"]) < 0.1 * fit["std_error"]).all()
     finished_before = [
         path for path, time_then in kept.items() if path.stat().st_mtime_ns == time_then
     ]
