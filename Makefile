@@ -1,5 +1,5 @@
 # Every line is a command that README.md or docs/ show too.
-RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs
+RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs --quiet host reason
 QUICK = not (slow or whole_run or vllm or slurm or survey or release)
 
 .PHONY: reproduce test test-all test-slurm test-survey release-check rulegraph numbers settings docs format python

@@ -78,6 +78,7 @@ def test_shared_rules_know_no_benchmark(path: Path) -> None:
 
 def test_every_rule_says_in_a_docstring_what_it_makes(workflow: Any) -> None:
     assert [rule.name for rule in workflow.rules if not (rule.docstring or "").strip()] == []
+    assert workflow.get_rule("all").message, "Snakemake prints every input where there is none"
 
 
 def test_a_rule_has_log_benchmark_message_and_environment_with_its_wildcards(
