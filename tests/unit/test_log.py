@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from worldprobe import log
+from worldprobe.inference.requests import Generate, Work
+from worldprobe.models.engine import Decoding, EngineFacts
 
 HOUR = 3600.0
 
@@ -47,3 +49,23 @@ def test_a_machine_that_becomes_busy_or_idle_is_followed_within_minutes(run, bef
     changed = HOUR / 2
     times, wrong = run(lambda now: before if now < changed else after)
     assert wrong[times > changed + 6 * 60].max() < 0.25
+
+
+def test_replies_that_were_read_together_count_once_all_are_written(monkeypatch):
+    """Fifty prompts are read in two minutes, then answered within one, the short replies first."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(log, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    facts = EngineFacts("model", None, "0", "writer", "float32", {}, 100, {})
+    ids = [str(number) for number in range(400)]
+    work = Work(dict.fromkeys(ids, Generate("a prompt of a trial" * 9, Decoding(40))), facts)
+    work.begin(ids)
+    progress, told = log.Progress("Asking", 400), []
+    for place, one in enumerate(ids):
+        clock.now += 120 if place % 50 == 0 else 60 / 49
+        work.n_waiting = 49 - place % 50
+        progress.advance(1, work.finish(one, ["yes", "end", place % 50 * 40 // 50, False, None]))
+        told.append((clock.now, progress.seconds_left()))
+    shown = [(now, left) for now, left in told if left is not None and clock.now - now > 60]
+    assert shown[0][0] == pytest.approx(180)
+    wrong = [abs(left / (clock.now - now) - 1) for now, left in shown]
+    assert max(wrong) < 0.25

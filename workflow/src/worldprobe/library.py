@@ -31,11 +31,12 @@ def load_model(model: str | Path | None = None, **options: Any) -> Engine:
         UserError: it is not there, or cannot be loaded; or an option is unknown.
     """
     from worldprobe.cli.engines import Setup, set_up
+    from worldprobe.paths import REGISTRY
     from worldprobe.settings import Source, parse
 
     given = {key: str(one) if isinstance(one, Path) else one for key, one in options.items()}
     setup = parse(Setup, given, [Source("load_model", given)])
-    return set_up(None if model is None else str(model), Path("config/models.yaml"), setup).open()
+    return set_up(None if model is None else str(model), REGISTRY, setup).open()
 
 
 def _opened(model: Engine | str | Path) -> Engine:

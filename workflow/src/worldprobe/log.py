@@ -108,7 +108,7 @@ class Progress:
 
     def line(self) -> str:
         """The present state in words."""
-        rate = (self.done - self.already) / max(self.latest - self.started, 1e-9)
+        rate = (self.done - self.already) / max(time.monotonic() - self.started, 1e-9)
         left = self.seconds_left()
         later = "" if left is None or self.done >= self.total else f", {left:.0f} s left"
         return f"{self.what}: {self.done}/{self.total} {self.unit}, {rate:.1f}/s{later}"
@@ -125,7 +125,7 @@ class Progress:
         waited = now - self.last - (0.2 if self.is_terminal else SECONDS_BETWEEN_LINES)
         if self.first is None and self.share and now - self.latest >= PAUSE:
             self.first = self.latest, self.share
-        if not self.share:
+        if self.done == self.already:
             self.last = now
         elif waited >= LONGEST_BURST or (waited >= 0 and now - self.latest >= PAUSE):
             if self.is_terminal:
@@ -133,15 +133,13 @@ class Progress:
             else:
                 LOGGER.info("%s", self.line())
             self.last = now
-        if now > self.latest and self.share:
-            self.points.append((self.latest, self.share))
         self.done += count
-        self.share = (
-            share
-            if share is not None
-            else (self.done - self.already) / max(self.total - self.already, 1)
-        )
-        self.latest = now
+        if share is None:
+            share = (self.done - self.already) / max(self.total - self.already, 1)
+        if share != self.share:
+            if now > self.latest and self.share:
+                self.points.append((self.latest, self.share))
+            self.share, self.latest = share, now
 
     def skip(self, count: int = 1) -> None:
         """Count units that an earlier run finished: they say nothing about the time that others

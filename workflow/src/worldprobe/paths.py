@@ -32,6 +32,8 @@ EDITIONS = {
 BUILTIN = "builtin@3"
 
 RESULTS = "results"
+#: The model registry, where no other is named: here, or else the one of the package.
+REGISTRY = Path("config/models.yaml")
 
 
 def edition(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -14,9 +15,10 @@ from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.checkpoint import NO_ADAPTER, locate, short_name
 from worldprobe.models.registry import CAUSAL, MASKED, check_name, refuse_prompting
 from worldprobe.operations.resources import claim_gpus
+from worldprobe.paths import REGISTRY
 from worldprobe.settings.blocks import Count, Finding, option_words, parse
 from worldprobe.settings.documents import Source
-from worldprobe.settings.registry import Kind, Loading
+from worldprobe.settings.registry import Kind, Loading, loading_words
 
 if TYPE_CHECKING:
     from worldprobe.models.engine import Engine
@@ -124,13 +126,25 @@ class Model(Setup):
         return facts.notes["mode"] != NO_LOGPROBS, facts.has_chat
 
     def open(self, skin_folder: Path | None = None) -> Engine:
-        """Load the model, or reach its server."""
+        """Load the model, or reach its server.
+
+        Raises:
+            UserError: it is not there, or is the id of a card; or cannot be loaded.
+        """
         claim_gpus(self.gpus)  # before torch looks for them
         if self.engine == "rule":
             from worldprobe.benchmarks.worldsense.inference import reference_solvers
 
             return reference_solvers.open_engine(self.checkpoint, skin_folder)
-        return {"transformers": _transformers, "vllm": _vllm, "openai": _openai}[self.engine](self)
+        try:
+            opened = {"transformers": _transformers, "vllm": _vllm, "openai": _openai}[self.engine]
+            return opened(self)
+        except UserError as error:
+            if not (card := look_up(self.checkpoint, REGISTRY)):
+                raise
+            words = shlex.join([card["checkpoint"], *loading_words(card)])
+            problem = f"is the id of a card in {REGISTRY}, which this command does not read."
+            raise UserError(self.checkpoint, problem, f"--checkpoint {words}") from error
 
 
 #: Where help lists how a model is loaded and asked.

@@ -36,7 +36,7 @@ from worldprobe.extensions import load, pages
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import folder_of
-from worldprobe.paths import StudyPaths, edition
+from worldprobe.paths import REGISTRY, StudyPaths, edition
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Benchmark, Evaluated, Evaluation
@@ -84,7 +84,7 @@ def evaluate(
     work: Path | None = None,
     replace: bool = False,
     out: Path | None = None,
-    registry: Registry = Path("config/models.yaml"),
+    registry: Registry = REGISTRY,
     options: BenchmarkOptions = BenchmarkOptions(),
     setup: Annotated[Setup, MODEL_KEYS] = Setup(),
 ) -> None:

@@ -25,11 +25,9 @@ from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.models.checkpoint import HUB_ID, HUB_PREFIX, availability, fetch
 from worldprobe.models.registry import card, select
+from worldprobe.paths import REGISTRY
 
 app = App(name="models", help="List, plan, fetch and import models.")
-
-#: Here, or else the one of the package.
-REGISTRY = Path("config/models.yaml")
 
 
 @app.command(name="list")

@@ -14,6 +14,7 @@ from worldprobe.cli.options import Names, Registry, shipped_file
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import read_text, write_text
 from worldprobe.log import LOGGER
+from worldprobe.paths import REGISTRY
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Display
@@ -128,7 +129,7 @@ def run_notebook(
     *,
     results: str = "results/default/ewok",
     condition: str = "main",
-    registry: Registry = Path("config/models.yaml"),
+    registry: Registry = REGISTRY,
     materials: str | None = None,
     out: Path,
 ) -> None:

@@ -17,7 +17,7 @@ from worldprobe.benchmarks import (
 from worldprobe.cli.options import ConfigFiles, shipped_file
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.paths import REPOSITORY, RESULTS
+from worldprobe.paths import REGISTRY, REPOSITORY, RESULTS
 
 config = App(name="config", help="Check configuration files.")
 
@@ -52,7 +52,7 @@ def check(files: list[Path], /) -> None:
             if isinstance(source.document, dict | None)
             else settings
         )
-    registry = shipped_file(Path(str(settings.get("registry", "config/models.yaml"))))
+    registry = shipped_file(Path(str(settings.get("registry", REGISTRY))))
     if registry.is_file():  # otherwise one of the complaints says so
         problems += registry_problems(read_yaml(registry))
     for complaint in problems[:-1]:

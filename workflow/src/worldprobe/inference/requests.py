@@ -131,11 +131,13 @@ def run_requests(
         # and is long beside that.
         prepares = not isinstance(distinct[members[0]], Generate)
         progress = Progress(what, units, prepares=prepares) if what else None
-
-        def ask(chosen: Sequence[str], skip: Collection[int]) -> Iterator[tuple[int, Any]]:
-            return _ask([distinct[one] for one in chosen], engine, skip, per_token)
-
         work = Work({one: distinct[one] for one in members}, engine.facts) if what else None
+
+        def ask(
+            chosen: Sequence[str], skip: Collection[int], work: Work | None = work
+        ) -> Iterator[tuple[int, Any]]:
+            return _ask([distinct[one] for one in chosen], engine, skip, per_token, work)
+
         found |= dict(zip(members, collect(members, ask, store, progress, work), strict=True))
     values = [
         _from_json(question, found[one].answer)
@@ -211,7 +213,11 @@ def _groups(distinct: Mapping[str, Request]) -> list[list[str]]:
 
 
 def _ask(
-    questions: Sequence[Request], engine: Engine, skip: Collection[int], per_token: bool
+    questions: Sequence[Request],
+    engine: Engine,
+    skip: Collection[int],
+    per_token: bool,
+    work: Work | None,
 ) -> Iterator[tuple[int, Any]]:
     """Ask the engine questions of one kind; answers as plain JSON."""
     first = questions[0]
@@ -228,6 +234,8 @@ def _ask(
         asked = [question for question in questions if isinstance(question, Choose)]
         written = engine.choose([q.prompt for q in asked], [q.options for q in asked], skip=skip)
     for place, one in written:
+        if work:
+            work.n_waiting = one.n_waiting
         more = [
             one.thoughts,
             one.n_thought_tokens,
@@ -277,7 +285,8 @@ class Work:
     model reads and writes.
 
     What it will read is told by numbers of characters well enough, without cutting the texts a
-    second time; how much it will write by the answers so far.
+    second time; how much it will write by the answers so far. Prompts are read together before any
+    is answered, so the share grows once all of them are.
 
     Args:
         questions: id -> question, all of one kind.
@@ -290,8 +299,8 @@ class Work:
         self.expected = (
             float(asked[0].decoding.most_tokens) if isinstance(asked[0], Generate) else 0.0
         )
-        self.n_left = self.n_done = self.n_written = 0
-        self.done = self.left = 0.0
+        self.n_left = self.n_done = self.n_written = self.n_waiting = 0
+        self.done = self.left = self.share = 0.0
 
     def begin(self, ids: Collection[str]) -> None:
         """These are to be asked."""
@@ -309,7 +318,9 @@ class Work:
             n + CHARACTERS * self.expected * count
             for n, count in ((self.done, self.n_done), (self.left, self.n_left))
         )
-        return done / max(done + left, 1.0)
+        if not self.n_waiting:
+            self.share = done / max(done + left, 1.0)
+        return self.share
 
 
 def characters_read(questions: Sequence[Request], facts: EngineFacts) -> list[float]:

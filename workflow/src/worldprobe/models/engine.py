@@ -131,6 +131,7 @@ class Completion:
         n_thought_tokens: their number of tokens.
         n_prompt_tokens: tokens that were read; 0 where not known.
         n_dropped: special tokens within the text, which it does not show.
+        n_waiting: prompts read together with this one that are not answered yet.
     """
 
     text: str
@@ -142,6 +143,7 @@ class Completion:
     n_thought_tokens: int = 0
     n_prompt_tokens: int = field(default=0, compare=False)
     n_dropped: int = field(default=0, compare=False)
+    n_waiting: int = field(default=0, compare=False)
 
 
 #: Notes of a process that answers do not carry: how much it computes at once, and where.

@@ -102,9 +102,13 @@ class Generator:
                     kept.append(place)
                 else:
                     shown = "" if finish == "not_finite" else text.text()
+                    left = len(alive) - place - 1 + len(kept)
+                    dropped = text.n_dropped()
                     yield (
                         member,
-                        Completion(shown, finish, len(text.tokens), n_dropped=text.n_dropped()),
+                        Completion(
+                            shown, finish, len(text.tokens), n_dropped=dropped, n_waiting=left
+                        ),
                     )
             alive = [alive[place] for place in kept]
             if not alive:

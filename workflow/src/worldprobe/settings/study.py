@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from worldprobe import extensions
 from worldprobe.errors import UserError
-from worldprobe.paths import REPOSITORY
+from worldprobe.paths import REGISTRY, REPOSITORY
 from worldprobe.settings.blocks import (
     MADE,
     Block,
@@ -102,7 +102,7 @@ class SharedSettings(Block):
     `results/NAME`, so studies never overwrite each other; `models` and `controls` are taken.
     """
 
-    registry: Text = "config/models.yaml"
+    registry: Text = str(REGISTRY)
     """File of the model registry, which lists the models that a study may name, how to load and how
     to show them. Paper: A.2.
     """
