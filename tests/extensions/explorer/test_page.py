@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 from command_line import run
+from worldprobe import benchmarks
 from worldprobe.benchmarks.ewok.contracts import Items, Ratings, Responses, TargetScores
 from worldprobe.benchmarks.worldsense.contracts import Responses as Replies
 from worldprobe.benchmarks.worldsense.contracts import Trials
@@ -26,7 +27,9 @@ from worldprobe.errors import UserError
 from worldprobe.files import digest_file
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
+from worldprobe.settings import read_study
 from worldprobe_authoring.search import Wordings, search_folder
+from worldprobe_explorer import settings
 from worldprobe_explorer.rows import LOGPROBS, Rows, Run, read_rows
 from worldprobe_explorer.worth import _p_below, worth_looking
 
@@ -371,3 +374,15 @@ def test_planted_faults_are_listed():
     assert [entry["text"] for entry in apart["entries"]] == ["d_19_7"]
     fair = Run("a", LOGPROBS, rows, np.repeat(templates, 2), right)
     assert "None of" in worth_looking(Rows(frame, runs=[fair]), Roster())[1]["text"]
+
+
+def test_a_study_of_released_trials_shows_its_answers(tmp_path):
+    (tmp_path / "test_set").mkdir()
+    trials = tmp_path / "test_set" / "trials.jsonl.bz2"
+    trials.touch()
+    asked = {"released": str(tmp_path), "sets": ["test"], "promptings": ["basic"]}
+    stated = {"benchmarks": ["worldsense"], "models": ["mine"], "worldsense": asked}
+    study = read_study(stated, [], benchmarks.settings_classes)
+    trial_table, *answers = settings.tables(study, ["mine"])
+    assert trial_table == str(trials)
+    assert "results/default/worldsense/responses/test/basic/mine.parquet" in answers

@@ -59,8 +59,6 @@ def _of_ewok(study: Mapping[str, Any], benchmark: Benchmark, models: Sequence[st
 def _of_worldsense(
     study: Mapping[str, Any], benchmark: Benchmark, models: Sequence[str]
 ) -> list[str]:
-    if study["worldsense"]["released"]:
-        return []
     asked = worldsense.answered(study, models)
     answers = [path for model in asked for path in benchmark.answers(study, model)]
     names = worldsense.asked_sets(study) if answers else []
