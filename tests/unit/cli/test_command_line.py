@@ -5,6 +5,7 @@ secret, output may be closed.
 import pytest
 
 from worldprobe import cli
+from worldprobe.errors import UserError
 
 
 def run(capsys, *words):
@@ -62,3 +63,40 @@ def test_where_no_study_is_none_is_looked_at(capsys, tmp_path, monkeypatch):
     status, message = run(capsys, "status")
     assert status == 2
     assert "config/config.yaml" in message
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "items fill x builtin --mode balanced --out balanced",
+        "worldsense start-model x --architecture llama --out llama",
+        "worldsense finetune x x --out basic",
+        "explore x --title basic --out basic",
+    ],
+)
+def test_an_output_may_be_named_as_a_setting(words, tmp_path, monkeypatch):
+    """The second run was refused: its output was taken for an input."""
+    monkeypatch.chdir(tmp_path)
+    call = cli.parse(words.split())
+    assert call
+    (tmp_path / words.split()[-1]).touch()
+    call.check_outputs()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "compare-conditions --judgements a a.parquet --judgements b x --out a.parquet",
+        "score all x --checkpoint y --eval-types y --prompts a.yaml --out a.yaml",
+        "score logprobs x --checkpoint mine --out mine",
+        "worldsense analyse x mine --out mine",
+    ],
+)
+def test_no_input_is_overwritten(words, tmp_path, monkeypatch):
+    """Tables of conditions were."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / words.split()[-1]).touch()
+    call = cli.parse(words.split())
+    assert call
+    with pytest.raises(UserError, match="would be overwritten"):
+        call.check_outputs()

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from worldprobe.errors import UserError
 
@@ -34,6 +34,9 @@ BUILTIN = "builtin@3"
 RESULTS = "results"
 #: The model registry, where no other is named: here, or else the one of the package.
 REGISTRY = Path("config/models.yaml")
+#: Marks a text that is a path, or a name in its place.
+IS_PLACE = "place or name"
+Place = Annotated[str, IS_PLACE]
 
 
 def edition(text: str) -> str:

@@ -354,13 +354,13 @@ def _places(tables: Sequence[ItemTable], ids: pd.Index[str], path: Path) -> np.n
         ]
         or [pd.Series(dtype=int)]
     )
-    if not ids.isin(places.index).all():
+    found = places.index.get_indexer_for(ids)  # `isin` of 60,000 ids takes seconds
+    if (found < 0).any():
         raise UserError(path, "is about items that are not given.", "Add their table.")
-    places = places[places.index.isin(ids)]
-    if places.index.has_duplicates:
+    if len(found) > len(ids):
         problem = "does not say which of the given tables it is about; ids are in several."
         raise UserError(path, problem, "Give the table that was asked alone.")
-    return places.loc[ids].to_numpy()
+    return places.to_numpy()[found]
 
 
 def _wide(table: pd.DataFrame, value: str, keys: Sequence[str]) -> pd.DataFrame:
@@ -377,7 +377,7 @@ def _evidence(path: Path, rows: Rows) -> Iterator[Run]:
     answers = read_table(path, Responses) if is_prompted else evidence.rows
     ids = pd.Index(evidence.rows["item_id"].unique())
     _places(tables, ids, path)
-    tables = [table for table in tables if table.table["item_id"].isin(ids).any()]
+    tables = [table for table in tables if len(ids.intersection(table.table["item_id"]))]
     if not tables:
         return
     items = pd.concat([table.table for table in tables], ignore_index=True)

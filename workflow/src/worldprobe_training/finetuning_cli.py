@@ -31,6 +31,7 @@ from worldprobe.errors import UserError
 from worldprobe.files import check_place, whole_folder, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import facts, locate, pin
+from worldprobe.paths import Place
 from worldprobe.provenance import digests, made
 from worldprobe.settings import parse_given
 from worldprobe_training.settings import ScratchSettings
@@ -72,7 +73,7 @@ def add_commands(app: App) -> None:
 
 
 def finetune(
-    checkpoint: str,
+    checkpoint: Place,
     train: Train,
     /,
     *,
@@ -164,7 +165,7 @@ def gather_trainings(models: list[Path], /, *, out: Path) -> None:
 
 
 def ask_external(
-    checkpoint: str,
+    checkpoint: Place,
     /,
     *,
     tasks: list[str],
@@ -283,7 +284,7 @@ def start_model(
     /,
     *,
     how: Annotated[StartSettings, KEYS] = StartSettings(),
-    tokenizer: str | None = None,
+    tokenizer: Place | None = None,
     out: OutFolder,
 ) -> None:
     """Make a small untrained model, on which fine-tuning begins.

@@ -13,7 +13,6 @@ import os
 import sys
 from collections.abc import Sequence
 from itertools import takewhile
-from pathlib import Path
 
 from cyclopts import App
 from cyclopts.exceptions import CycloptsError
@@ -121,9 +120,8 @@ def _with_file(error: UserError, call: parsing.Call) -> UserError:
     """The error with the file in place of the argument that names it: functions below the
     commands see tables, not files.
     """
-    given = call.values.get(error.where) if error.where not in parsing.LABELS else None
-    files = given if isinstance(given, list | tuple) else [given]
-    is_file = len(files) == 1 and isinstance(files[0], str | Path) and Path(files[0]).is_file()
+    files = call.places.get(error.where, [])
+    is_file = len(files) == 1 and files[0].is_file()
     return UserError(files[0], error.problem, error.fix) if is_file else error
 
 

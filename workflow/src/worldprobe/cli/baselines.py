@@ -19,6 +19,7 @@ from worldprobe.errors import UserError
 from worldprobe.files import digest_file, whole_file, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.registry import BASELINES
+from worldprobe.paths import Place
 from worldprobe.provenance import made
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def judge(
     /,
     *,
     by: Annotated[str, Parameter(choices=BASELINES)],
-    source: str,
+    source: Place,
     allow_pickle: bool = False,
     skip_classes: Annotated[Sequence[str], Parameter(consume_multiple=True)] = ("agent",),
     similarities_out: Path | None = None,

@@ -15,7 +15,7 @@ from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.checkpoint import NO_ADAPTER, locate, short_name
 from worldprobe.models.registry import CAUSAL, MASKED, check_name, refuse_prompting
 from worldprobe.operations.resources import claim_gpus
-from worldprobe.paths import REGISTRY
+from worldprobe.paths import REGISTRY, Place
 from worldprobe.settings.blocks import Count, Finding, option_words, parse
 from worldprobe.settings.documents import Source
 from worldprobe.settings.registry import Kind, Loading, loading_words
@@ -78,7 +78,7 @@ class Setup(Loading):
 class Model(Setup):
     """A model as commands take it."""
 
-    checkpoint: Annotated[str, Field(pattern=r"^[^-\s]")]
+    checkpoint: Annotated[Place, Field(pattern=r"^[^-\s]")]
     """Model folder, GGUF file, hub id that was fetched before, or name of a rule."""
 
     model: str | None = None

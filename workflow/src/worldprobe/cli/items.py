@@ -23,7 +23,7 @@ from worldprobe.cli.templates import made_from_materials, read_and_check
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, whole_file, whole_folder, write_members
 from worldprobe.log import LOGGER
-from worldprobe.paths import RESOURCES, materials_place
+from worldprobe.paths import RESOURCES, Place, materials_place
 from worldprobe.provenance import made
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def gather(
     /,
     *,
     release_filter: options.ReleaseFilter = False,
-    materials: str | None = None,
+    materials: Place | None = None,
     password: options.Password = None,
     out: Path,
 ) -> None:
@@ -320,14 +320,14 @@ def _report(n_items: int, n_duplicates: int, path: Path) -> None:
 
 @app.command
 def export(
-    items: str | None = None,
-    templates: str | None = None,
+    items: Place | None = None,
+    templates: Place | None = None,
     /,
     *,
     format: Format = "official",
     task: str | None = None,
     encrypt: options.Encrypt = False,
-    hub: Annotated[Sequence[str] | None, Parameter(consume_multiple=(0, 1))] = None,
+    hub: Annotated[Sequence[Place] | None, Parameter(consume_multiple=(0, 1))] = None,
     out: options.OutFolder,
 ) -> None:
     """Write items for other tools.

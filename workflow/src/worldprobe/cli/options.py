@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from worldprobe.archives import EXPORT_VARIABLE
 from worldprobe.errors import UserError
-from worldprobe.paths import REPOSITORY
+from worldprobe.paths import REPOSITORY, Place
 
 if TYPE_CHECKING:
     from cyclopts import Token
@@ -117,7 +117,7 @@ def pairs_of(texts: Iterable[str]) -> dict[str, str]:
 
 
 #: An option that takes several values and is repeated.
-Groups = Annotated[list[list[str]], Parameter(converter=groups_of)]
+Groups = Annotated[list[list[Place]], Parameter(converter=groups_of)]
 ReplicateModels = Annotated[
     Sequence[Sequence[str]],
     Parameter(
@@ -171,7 +171,7 @@ Dtype = Annotated[
     str | None, Parameter(help="precision of the weights: float32 (default), bfloat16 or float16")
 ]
 Adapter = Annotated[
-    str | None,
+    Place | None,
     Parameter(
         help="adapter of peft (LoRA) to put on the checkpoint: folder or fetched hub id; none:"
         " ignore the adapter in a folder that also has full weights"
@@ -190,7 +190,7 @@ ConfigFiles = Annotated[
 Samples = Annotated[Path, Parameter(help="folder that was lm-eval's --output_path")]
 
 MaterialsPlace = Annotated[
-    str,
+    Place,
     Parameter(
         help="builtin (our own, newest edition), builtin@1 to builtin@3 (a given edition), a folder"
         " in EWoK's official layout, or a .zip file of one"
@@ -210,7 +210,7 @@ Families = Annotated[
 ReleaseFilter = Annotated[bool, Parameter(help="keep only the items of the official release")]
 
 Trials = Annotated[
-    str, Parameter(help="official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)")
+    Place, Parameter(help="official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)")
 ]
 SkinFolder = Annotated[
     Path | None, Parameter(help="folder of skins (default: the skins of this repository)")

@@ -5,7 +5,7 @@ and streams checked first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from importlib.util import find_spec
 from inspect import BoundArguments
 from pathlib import Path
@@ -26,24 +26,11 @@ from cyclopts.exceptions import (
 from worldprobe.cli.options import FOLDER
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import check_place
+from worldprobe.paths import IS_PLACE
 
 if TYPE_CHECKING:
     from cyclopts import App, Argument
 
-#: Arguments whose value is a label, never a path that is read.
-LABELS = {
-    "name",
-    "model",
-    "filter",
-    "password",
-    "eval_type",
-    "eval_types",
-    "versions",
-    "skip",
-    "swap",
-    "prompting",
-    "both_orders",
-}
 #: Folders that are read whole: no output may be written over one of their files.
 READ_WHOLE = {"materials", "source", "corpus", "tokenizer", "checkpoint"}
 
@@ -65,20 +52,27 @@ class Call:
     bound: BoundArguments
 
     @property
-    def values(self) -> dict[str, Any]:
-        """Argument -> value, defaults included, and the fields of what several commands share
-        beside the others.
+    def places(self) -> dict[str, list[Path]]:
+        """Argument -> paths in its value, or in its default. A text is one if its type says so, or
+        if it ends as a YAML file, which stands in many places for a name.
         """
         self.bound.apply_defaults()
+        hints = get_type_hints(self.function, include_extras=True)
         values: dict[str, Any] = {}
         for name, value in self.bound.arguments.items():
-            if is_dataclass(value):
-                values |= {field.name: getattr(value, field.name) for field in fields(value)}
-            elif hasattr(value, "model_fields_set"):  # a block of settings
-                values |= dict(value)
+            if is_dataclass(value) or hasattr(value, "model_fields_set"):  # of several commands
+                hints |= get_type_hints(type(value), include_extras=True)
+                values |= vars(value)
             else:
                 values[name] = value
-        return values
+        places = {}
+        for name, value in values.items():
+            is_place = any(word in str(hints[name]) for word in ("Path", IS_PLACE))
+            texts = [
+                one for one in _flat(value) if is_place or str(one).endswith((".yaml", ".yml"))
+            ]
+            places[name] = [Path(one) for one in texts]
+        return places
 
     def check_settings(self) -> None:
         """Refuse settings that contradict each other.
@@ -109,12 +103,8 @@ class Call:
         hints = get_type_hints(self.function, include_extras=True)
         inputs: list[tuple[str, Path]] = []
         outputs: list[tuple[str, Path]] = []
-        for argument, given in self.values.items():
-            option = "--" + argument.replace("_", "-")
-            for value in given if isinstance(given, list | tuple) else [given]:
-                if not isinstance(value, str | Path):
-                    continue
-                path = Path(value)
+        for argument, paths in self.places.items():
+            for path in paths:
                 if argument == "out" or argument.endswith("_out"):
                     is_folder = (
                         FOLDER in getattr(hints[argument], "__metadata__", ())
@@ -122,12 +112,8 @@ class Call:
                     )
                     if not is_folder or path.name in ("", ".."):
                         check_place(path)
-                    outputs.append((option, path))
-                elif (
-                    argument not in LABELS
-                    and "Literal" not in str(hints.get(argument))
-                    and _exists(value)
-                ):
+                    outputs.append(("--" + argument.replace("_", "-"), path))
+                elif _exists(path):
                     _check_is_regular(path)
                     inputs.append((argument, path))
         for place, (option, path) in enumerate(outputs):
@@ -136,6 +122,15 @@ class Call:
                     problem = f"is named by {other} too; one would overwrite the other."
                     raise UserError(f"{option} {path}", problem, "Name two files.")
             _check_is_no_input(option, path, inputs)
+
+
+def _flat(value: Any) -> Iterator[str | Path]:
+    """The texts and paths in a value, which may be a list, or a list of lists."""
+    if isinstance(value, str | Path) and value != "":
+        yield value
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _flat(one)
 
 
 def _check_is_regular(path: Path) -> None:
@@ -165,9 +160,9 @@ def _check_is_no_input(option: str, path: Path, inputs: list[tuple[str, Path]]) 
             raise UserError(f"{option} {path}", problem, "Choose another name.")
 
 
-def _exists(value: str | Path) -> bool:
+def _exists(path: Path) -> bool:
     try:
-        return bool(str(value)) and Path(value).exists()
+        return path.exists()
     except (OSError, ValueError):  # no path at all: too long, or with a null character
         return False
 

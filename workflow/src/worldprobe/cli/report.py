@@ -14,7 +14,7 @@ from worldprobe.cli.options import Names, Registry, shipped_file
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import read_text, write_text
 from worldprobe.log import LOGGER
-from worldprobe.paths import REGISTRY
+from worldprobe.paths import REGISTRY, Place
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Display
@@ -28,7 +28,7 @@ RULEGRAPH = (
     "The rules of the workflow; an arrow leads from a rule to one that reads its output. Arrows"
     " implied by others are left out."
 )
-Files = Annotated[Sequence[str], Parameter(consume_multiple=True)]
+Files = Annotated[Sequence[Place], Parameter(consume_multiple=True)]
 
 
 @Parameter(name="*")
@@ -54,7 +54,7 @@ class Contents:
 
 
 Summaries = Annotated[
-    list[str], Parameter(help="summary table (Parquet), one per benchmark of the study")
+    list[Place], Parameter(help="summary table (Parquet), one per benchmark of the study")
 ]
 
 
@@ -68,9 +68,9 @@ def build(
     benchmarks: str | None = None,
     answers: Path | None = None,
     item_text: Files = (),
-    rulegraph: str | None = None,
+    rulegraph: Place | None = None,
     notebooks: Files = (),
-    beside: Files = (),
+    beside: Annotated[Sequence[str], Parameter(consume_multiple=True)] = (),
     out: Path,
 ) -> None:
     """Build one HTML page that opens offline.
@@ -124,13 +124,13 @@ def build(
 
 @notebook.command(name="run")
 def run_notebook(
-    notebook: str,
+    notebook: Place,
     /,
     *,
-    results: str = "results/default/ewok",
+    results: Place = "results/default/ewok",
     condition: str = "main",
     registry: Registry = REGISTRY,
-    materials: str | None = None,
+    materials: Place | None = None,
     out: Path,
 ) -> None:
     """Run a notebook over a finished study.
@@ -234,7 +234,7 @@ class DisplayOptions:
 
 def table(
     name: str,
-    tables: list[str],
+    tables: list[Place],
     /,
     *,
     chosen: DisplayOptions = DisplayOptions(),
@@ -256,12 +256,12 @@ def table(
 
 def figure(
     name: str,
-    tables: list[str],
+    tables: list[Place],
     /,
     *,
     chosen: DisplayOptions = DisplayOptions(),
     registry: DisplayRegistry = None,
-    trained: Annotated[Sequence[str], Parameter(consume_multiple=True)] = (),
+    trained: Annotated[Sequence[Place], Parameter(consume_multiple=True)] = (),
     out: list[Path],
 ) -> None:
     """Draw a figure as PDF, SVG and PNG, and save its numbers as CSV.

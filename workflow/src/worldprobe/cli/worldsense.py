@@ -35,6 +35,7 @@ from worldprobe.errors import UserError
 from worldprobe.files import digest_file, whole_folder, write_members, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import made_by_model
+from worldprobe.paths import Place
 from worldprobe.provenance import made
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def generate(
 
 @app.command
 def analyse(
-    trials: Trials, results: list[str], /, *, skin_folder: SkinFolder = None, out: OutFolder
+    trials: Trials, results: list[Place], /, *, skin_folder: SkinFolder = None, out: OutFolder
 ) -> None:
     """Compute the paper's accuracy and bias for one set of trials, as CSV.
 
@@ -334,13 +335,13 @@ def _check_outputs(trials: Sequence[str], strategies: Sequence[str], out: Sequen
 
 @app.command(name="ask")
 def ask_(
-    trials: list[str],
+    trials: list[Place],
     /,
     *,
     model: ModelOptions,
     prompting: str,
     how: Annotated[Asking, KEYS] = Asking(),
-    examples: Sequence[str] = (),
+    examples: Sequence[Place] = (),
     skin_folder: SkinFolder = None,
     out: list[Path],
 ) -> None:
@@ -418,7 +419,7 @@ def ask_(
         write_table(frame, Responses, place, made)
 
 
-def _sources_of_examples(trials: Sequence[str], examples: Sequence[str]) -> list[str]:
+def _sources_of_examples(trials: Sequence[str], examples: Sequence[Place]) -> list[str]:
     """For each set of trials the file of its examples.
 
     Raises:

