@@ -14,7 +14,7 @@ rule fetch_model:
     conda:
         "../../envs/scoring.yaml"
     params:
-        source=fetching,
+        source=lambda wildcards: source_words(wildcards.model),
     message:
         "Fetching {wildcards.model} ({params.source})"
     shell:

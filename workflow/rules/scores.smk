@@ -12,7 +12,7 @@ rule summarize_scores:
     benchmark:
         "<benchmarks>/summarize_scores/{benchmark}.tsv"
     wildcard_constraints:
-        benchmark="|".join(SCORED) or "(?!)",
+        benchmark=one_of(SCORED),
     conda:
         "../../envs/analysis.yaml"
     params:
@@ -35,7 +35,7 @@ rule compare_scores:
     benchmark:
         "<benchmarks>/compare_scores/{benchmark}.tsv"
     wildcard_constraints:
-        benchmark="|".join(SCORED) or "(?!)",
+        benchmark=one_of(SCORED),
     conda:
         "../../envs/analysis.yaml"
     params:

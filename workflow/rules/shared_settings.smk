@@ -1,20 +1,4 @@
-# What the rules of every benchmark look up: what control models and word vectors learn from, and which benchmarks have scores.
-
-from worldprobe.files import files_below
-from worldprobe.paths import REPOSITORY
-from worldprobe.models.controls import MATERIALS, corpus
-
-
-@cache
-def builtin_files():
-    """The files of the materials that the control models learn from."""
-    return [in_repository(path.relative_to(REPOSITORY)) for path in files_below(MATERIALS)]
-
-
-def builtin_source(wildcards):
-    """The folder of the materials that the control models learn from."""
-    return in_repository(MATERIALS.relative_to(REPOSITORY))
-
+# What the rules of every benchmark look up: which benchmarks have scores.
 
 #: The benchmarks whose answers are tables of scores.
 SCORED = {benchmark.name: benchmark for benchmark in benchmarks.of_study(study) if benchmark.scores}

@@ -33,7 +33,7 @@ rule fetch_baseline:
     conda:
         "../../../envs/scoring.yaml"
     params:
-        package=chosen_source,
+        package=lookup(dpath="{baseline}", within=BASELINE_SOURCES),
     message:
         "Fetching what the baseline {wildcards.baseline} reads ({params.package})"
     shell:
@@ -56,7 +56,7 @@ rule judge_baseline:
     params:
         source=baseline_source,
         allow_pickle=options(ewok["baselines"]["word2vec"], ["allow_pickle"]),
-        contents=contents(own_vectors),
+        contents=contents(lambda wildcards: [BASELINE_SOURCES[wildcards.baseline]]),
         code=digest_code("baselines judge"),
     message:
         "Judging items by {wildcards.baseline} ({params.source})"

@@ -42,7 +42,7 @@ rule compile_templates:
     params:
         source=MATERIAL_SOURCE,
         how=COMPAT,
-        contents=contents(own_materials),
+        contents=contents(OWN_MATERIALS),
         method=methods.TEMPLATES,
     message:
         "Compiling templates from {params.source}"
@@ -65,7 +65,7 @@ use rule compile_templates as compile_family_templates with:
 rule fill_items:
     """Items of one version of one condition: templates with their slots filled."""
     input:
-        template_table=template_table,
+        template_table=lambda wildcards: ewok_outputs.template_table(study, wildcards.condition),
         materials=material_files,
     output:
         item_table="<ewok>/items/{condition}/version_{version}.parquet",
@@ -78,7 +78,7 @@ rule fill_items:
     params:
         source=MATERIAL_SOURCE,
         filling=filling,
-        contents=contents(own_materials),
+        contents=contents(OWN_MATERIALS),
         method=methods.ITEMS,
     message:
         "Filling version {wildcards.version} of {wildcards.condition}"
@@ -90,7 +90,7 @@ rule fill_items:
 rule gather_items:
     """The items of a condition: its versions together, those with the texts of another marked."""
     input:
-        version_tables=version_tables,
+        version_tables=lambda wildcards: ewok_outputs.version_tables(study, wildcards.condition),
     output:
         item_table="<ewok>/items/{condition}.parquet",
     log:

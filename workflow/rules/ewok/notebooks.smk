@@ -8,7 +8,7 @@ rule run_notebook:
         summary_table="<ewok>/summaries.parquet",
         judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS)
         + ewok_outputs.judgements_besides(study),
-        materials=builtin_files(),
+        materials=BUILTIN_FILES,
     output:
         fragment="<results>/notebooks/{notebook}.html",
     log:
@@ -20,7 +20,7 @@ rule run_notebook:
     params:
         folder=subpath(input.summary_table, parent=True),
         condition=ewok_outputs.reference(study),
-        materials=builtin_source,
+        materials=BUILTIN,
         registry=registry_file,
         models=NAMES,
         contents=contents(notebook_file),

@@ -16,8 +16,8 @@ rule fit_mixed_model:
         "../../../envs/stats.yaml"
     threads: 1
     resources:
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(120),
+        mem_mb=lambda wildcards, attempt: 8000 * attempt,
+        runtime=lambda wildcards, attempt: 120 * attempt,
     params:
         missing=missing,
         random_effects=study["ewok"]["mixed_model"]["random_effects"],

@@ -10,7 +10,7 @@ use rule generate_set as generate_examples with:
     benchmark:
         "<benchmarks>/generate_examples/{set}.tsv"
     params:
-        subset=examples_subset(),
+        subset=EXAMPLES_SUBSET,
     message:
         "Generating examples for WorldSense's set {wildcards.set}"
 
@@ -19,8 +19,8 @@ rule ask:
     """Responses: what a model answers in every trial of every set, by every prompting strategy, loaded once."""
     input:
         trial_tables=TRIAL_TABLES,
-        example_tables=example_tables(),
-        prompt_sets=prompting_files(),
+        example_tables=EXAMPLE_TABLES,
+        prompt_sets=PROMPTING_FILES,
         weights=weight_inputs,
     output:
         responses=worldsense_outputs.left_by(study, "{model}"),
@@ -30,14 +30,14 @@ rule ask:
         "<benchmarks>/ask/{model}.tsv"
     conda:
         engine_environment
-    threads: need("threads")
+    threads: threads()
     resources:
         **machine(),
     params:
         model=model_options,
         kept_since=kept_since("ask"),
         asking=asking_options,
-        contents=contents(own_weights, prompting_files()),
+        contents=contents(own_weights, PROMPTING_FILES),
         method=methods.ASK,
         reading=methods.READING,
     message:

@@ -4,7 +4,7 @@
 rule generate_set:
     """A set that is asked: every problem, size, complexity, skin and wording of it equally often."""
     input:
-        skins=skin_files(),
+        skins=SKIN_FILES,
     output:
         trials="<worldsense>/trials/{set}.parquet",
     log:
@@ -16,8 +16,8 @@ rule generate_set:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        subset=subset(),
-        contents=contents(skin_files()),
+        subset=SUBSET,
+        contents=contents(SKIN_FILES),
         method=methods.TRIALS,
     message:
         "Generating WorldSense's set {wildcards.set}"
@@ -29,7 +29,7 @@ rule generate_set:
 rule generate_train:
     """A training set, as a table and as dialogues; each begins with the smaller ones."""
     input:
-        skins=skin_files(),
+        skins=SKIN_FILES,
     output:
         trials="<worldsense>/trials/train-{samples}.parquet",
         dialogues="<worldsense>/trials/train-{samples}.jsonl.gz",
@@ -42,8 +42,8 @@ rule generate_train:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        subset=subset(),
-        contents=contents(skin_files()),
+        subset=SUBSET,
+        contents=contents(SKIN_FILES),
         method=methods.TRIALS,
     message:
         "Generating WorldSense's set train-{wildcards.samples}"

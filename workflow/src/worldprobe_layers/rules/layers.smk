@@ -21,7 +21,7 @@ rule read_layers:
         "<benchmarks>/read_layers/{model}.tsv"
     conda:
         ENVS / "scoring.yaml"
-    threads: need("threads")
+    threads: threads()
     resources:
         **machine(),
     params:

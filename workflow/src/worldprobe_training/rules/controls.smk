@@ -11,7 +11,7 @@ localrules:
 rule compile_control_templates:
     """Templates of the built-in materials: the stories are written from them, whatever the study asks about."""
     input:
-        materials=builtin_files(),
+        materials=BUILTIN_FILES,
     output:
         template_table="<controls>/templates.parquet",
     log:
@@ -21,7 +21,7 @@ rule compile_control_templates:
     conda:
         ENVS / "analysis.yaml"
     params:
-        source=builtin_source,
+        source=BUILTIN,
         method=methods.TEMPLATES,
     message:
         "Compiling the templates of the control models' stories"
@@ -33,7 +33,7 @@ rule write_corpus:
     """The stories and items, and which templates they teach."""
     input:
         template_table="<controls>/templates.parquet",
-        materials=builtin_files(),
+        materials=BUILTIN_FILES,
     output:
         corpus=directory("<controls>/corpus"),
     log:
@@ -43,7 +43,7 @@ rule write_corpus:
     conda:
         ENVS / "analysis.yaml"
     params:
-        source=builtin_source,
+        source=BUILTIN,
         settings=options(study["controls"], CorpusSettings.model_fields),
         method=methods.CORPUS,
     message:
@@ -90,8 +90,8 @@ rule train_control:
         ENVS / "scoring.yaml"
     threads: 1
     resources:
-        mem_mb=per_attempt(3000),
-        runtime=per_attempt(30),
+        mem_mb=lambda wildcards, attempt: 3000 * attempt,
+        runtime=lambda wildcards, attempt: 30 * attempt,
     params:
         settings=control_options,
         checkpoints=saved_checkpoints,

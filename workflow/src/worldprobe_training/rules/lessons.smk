@@ -9,7 +9,7 @@ localrules:
 rule write_phrases:
     """A tokenizer for small models: a token for each entity and phrase of the skins."""
     input:
-        skins=skin_files(),
+        skins=SKIN_FILES,
     output:
         tokenizer=directory("<worldsense>/finetuning/phrases"),
     log:
@@ -20,7 +20,7 @@ rule write_phrases:
         ENVS / "scoring.yaml"
     params:
         skins=WORDING,
-        contents=contents(skin_files()),
+        contents=contents(SKIN_FILES),
         method=methods.PHRASES,
     message:
         "Writing the phrases of WorldSense's skins as tokens"
@@ -31,7 +31,7 @@ rule write_phrases:
 rule write_lessons:
     """Lessons in reading, on which a small model is trained before it is fine-tuned."""
     input:
-        skins=skin_files(),
+        skins=SKIN_FILES,
     output:
         lessons="<worldsense>/finetuning/lessons/{name}.jsonl.gz",
     log:
@@ -45,7 +45,7 @@ rule write_lessons:
     params:
         lessons=lesson_options,
         skins=WORDING,
-        contents=contents(skin_files()),
+        contents=contents(SKIN_FILES),
         method=methods.LESSONS,
     message:
         "Writing the lessons {wildcards.name}"

@@ -7,6 +7,7 @@ Everything follows from the validated study and the registry.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from worldprobe.benchmark import PageFiles, Registry, Study
@@ -18,12 +19,14 @@ from worldprobe.benchmarks.ewok.study import (
     has_logprobs,
     has_mixed_model,
     has_people_rated,
+    has_prompting,
     has_responses,
     is_builtin,
     is_released,
+    prompt_file,
 )
 from worldprobe.benchmarks.ewok.vocabulary import is_prompted
-from worldprobe.models.registry import refuse_prompted
+from worldprobe.models.registry import chat_template, refuse_prompted
 from worldprobe.paths import StudyPaths
 
 #: Notebook -> models scored by LogProbs that it needs.
@@ -91,16 +94,29 @@ def evidence(study: Study, model: str, condition: str | None = None) -> list[str
     ]
 
 
-def chat_template(prompting: Mapping[str, Any], card: Mapping[str, Any]) -> str:
-    """Whether a model is asked through its chat template: ``auto`` follows its card.
+def prompting(study: Study, card: Mapping[str, Any]) -> dict[str, Any]:
+    """How a model is prompted, as settings of ``score``: one value per condition; nothing where
+    none is.
 
-    >>> [chat_template({"chat_template": "auto"}, {"chat": chat}) for chat in (True, False)]
-    ['always', 'never']
-    >>> chat_template({"chat_template": "never"}, {"chat": True})
-    'never'
+    Args:
+        study: a validated study.
+        card: the model's.
     """
-    wanted = str(prompting["chat_template"])
-    return wanted if wanted != "auto" else "always" if card["chat"] else "never"
+    if not has_prompting(study):
+        return {}
+    how = [condition["prompting"] for condition in study["ewok"]["conditions"].values()]
+    limits = {key: [one[key] or 0 for one in how] for key in ("thoughts", "limit")}
+    return {key: values for key, values in limits.items() if any(values)} | {
+        "prompts": [one["prompts"] for one in how],
+        "both_orders": ["yes" if one["swap"] else "no" for one in how],
+        "chat_template": [chat_template(one, card) for one in how],
+    }
+
+
+def prompt_files(study: Study) -> set[Path]:
+    """The files of the prompts, where models are prompted."""
+    conditions = study["ewok"]["conditions"].values() if has_prompting(study) else ()
+    return {prompt_file(condition["prompting"]["prompts"]) for condition in conditions}
 
 
 def answers(study: Study, model: str) -> list[str]:

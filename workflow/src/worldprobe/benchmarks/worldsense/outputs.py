@@ -116,6 +116,27 @@ def answered(study: Study, models: Sequence[str]) -> list[str]:
     return [model for model in asked_models(study) if model in known]
 
 
+def response_tables(study: Study, models: Sequence[str]) -> list[str]:
+    """The responses of those of some models that are asked, and of the rules."""
+    return [path for model in answered(study, models) for path in left_by(study, model)]
+
+
+def answered_sets(study: Study, models: Sequence[str]) -> list[list[str]]:
+    """Every set that is asked: its name, its trials, the responses of models and rules to it."""
+    return [
+        [
+            name,
+            trial_table(study, name),
+            *(
+                responses(study, name, prompting, model)
+                for model in answered(study, models)
+                for prompting in promptings(study)
+            ),
+        ]
+        for name in asked_sets(study)
+    ]
+
+
 def is_asked(study: Study) -> bool:
     """Whether any model answers any trial."""
     return bool(asked_sets(study) and promptings(study) and asked_models(study))
@@ -140,11 +161,12 @@ def page_files(study: Study, models: Sequence[str]) -> PageFiles | None:
         return None
     sets = asked_sets(study)
     main = min(sets, key=lambda name: (name != "test", sets.index(name)))
-    found = [path for model in answered(study, models) for path in left_by(study, model)]
     quoted = (
         "" if study["worldsense"]["released"] else trial_table(study, main)
     )  # released trials are never quoted
-    return PageFiles(summary=summaries(study), made_from=tuple(found), item_text=quoted)
+    return PageFiles(
+        summary=summaries(study), made_from=tuple(response_tables(study, models)), item_text=quoted
+    )
 
 
 def has_several_promptings(study: Study) -> bool:
