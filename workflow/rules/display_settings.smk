@@ -40,11 +40,11 @@ def display(kind, what):
 def refuse(target):
     """Stop with the name of the file that a mistyped target may mean."""
     known = [*benchmarks.outputs(ANSWERED, registry), STUDY.report]
-    near = did_you_mean(
-        target, get_close_matches(target, known, cutoff=0.85)
-    )  # most of every two paths is the same
+    near = get_close_matches(target, known, cutoff=0.85)  # most of every two paths is the same
     advice = f"This is study {study['study']}: another one's configuration is named by --configfile, after the targets."
-    sys.exit(UserError(target, f"no rule makes this file{near}", advice).lines())
+    sys.exit(
+        UserError(target, f"no rule makes this file{did_you_mean(target, near)}", advice).lines()
+    )
 
 
 def refuse_mistyped_targets():
@@ -53,6 +53,6 @@ def refuse_mistyped_targets():
         return  # a workflow that uses this one has rules of its own
     for before, word in zip(sys.argv, sys.argv[1:]):
         is_target = word.startswith(f"{STUDY.results}/") and not before.startswith("-")
-        if is_target and not os.path.exists(word):
-            if not any(made.is_producer(word) for made in workflow.rules):
-                refuse(word)
+        is_made = os.path.exists(word) or any(made.is_producer(word) for made in workflow.rules)
+        if is_target and not is_made:
+            refuse(word)

@@ -17,6 +17,7 @@ rule print_table:
         "<logs>/print_table/{benchmark}/{name}.log",
     benchmark:
         "<benchmarks>/print_table/{benchmark}/{name}.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:
@@ -48,6 +49,7 @@ rule draw_figure:
         "<logs>/draw_figure/{benchmark}/{name}.log",
     benchmark:
         "<benchmarks>/draw_figure/{benchmark}/{name}.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:

@@ -11,6 +11,7 @@ rule fetch_model:
         "<benchmarks>/fetch_model/{model}/{source}.tsv"
     wildcard_constraints:
         source="[0-9a-f]{12}",
+    localrule: True
     conda:
         "../../envs/scoring.yaml"
     params:

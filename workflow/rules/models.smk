@@ -21,11 +21,6 @@ def machine(needed=needed):
     return {name: resource(name) for name in names.split()}
 
 
-def threads(needed=needed):
-    """The cores of a job with a model, given what it needs."""
-    return lambda wildcards: needed(wildcards).threads
-
-
 #: What must be known to fetch a model.
 FETCHED = ("revision", "adapter", "allow_pickle", "trust_remote_code")
 
@@ -49,15 +44,9 @@ def engine_environment(wildcards):
     return f"../../../envs/{name}.yaml"
 
 
-@cache
-def files_of(model):
-    """The files of a model in a folder of the user's; none of any other model."""
-    return settings.model_files(registry[model])
-
-
 def own_weights(wildcards):
-    """The same of a job's model."""
-    return files_of(wildcards.model)
+    """The files of a job's model in a folder of the user's; none of any other model."""
+    return settings.model_files(registry[wildcards.model])
 
 
 def weights_of(model):

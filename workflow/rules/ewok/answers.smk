@@ -15,7 +15,7 @@ rule score:
         "<benchmarks>/score/{model}.tsv"
     conda:
         engine_environment
-    threads: threads()
+    threads: lambda wildcards: needed(wildcards).threads
     resources:
         **machine(),
     params:

@@ -11,6 +11,7 @@ rule train_vectors:
         "<logs>/train_vectors.log",
     benchmark:
         "<benchmarks>/train_vectors.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
@@ -30,6 +31,7 @@ rule fetch_baseline:
         "<logs>/fetch_baseline/{baseline}/package.log",
     benchmark:
         "<benchmarks>/fetch_baseline/{baseline}.tsv"
+    localrule: True
     conda:
         "../../../envs/scoring.yaml"
     params:
@@ -51,6 +53,7 @@ rule judge_baseline:
         "<logs>/judge_baseline/{condition}/{baseline}.log",
     benchmark:
         "<benchmarks>/judge_baseline/{condition}/{baseline}.tsv"
+    localrule: True
     conda:
         "../../../envs/scoring.yaml"
     params:
@@ -76,6 +79,7 @@ rule measure_surface:
         "<logs>/measure_surface.log",
     benchmark:
         "<benchmarks>/measure_surface.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:

@@ -15,6 +15,7 @@ rule fetch_ewok_config:
         "<logs>/fetch_ewok_config.log",
     benchmark:
         "<benchmarks>/fetch_ewok_config.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
@@ -37,6 +38,7 @@ rule compile_templates:
         "<logs>/compile_templates.log",
     benchmark:
         "<benchmarks>/compile_templates.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
@@ -73,6 +75,7 @@ rule fill_items:
         "<logs>/fill_items/{condition}/{version}.log",
     benchmark:
         "<benchmarks>/fill_items/{condition}/{version}.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
@@ -97,6 +100,7 @@ rule gather_items:
         "<logs>/gather_items/{condition}.log",
     benchmark:
         "<benchmarks>/gather_items/{condition}.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:

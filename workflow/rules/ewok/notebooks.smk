@@ -15,6 +15,7 @@ rule run_notebook:
         "<logs>/run_notebook/{notebook}.log",
     benchmark:
         "<benchmarks>/run_notebook/{notebook}.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:

@@ -14,7 +14,6 @@ rule fit_mixed_model:
         "<benchmarks>/fit_mixed_model.tsv"
     conda:
         "../../../envs/stats.yaml"
-    threads: 1
     resources:
         mem_mb=lambda wildcards, attempt: 8000 * attempt,
         runtime=lambda wildcards, attempt: 120 * attempt,
@@ -40,6 +39,7 @@ rule fit_fixed_effects:
         "<logs>/fit_fixed_effects.log",
     benchmark:
         "<benchmarks>/fit_fixed_effects.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:

@@ -83,8 +83,6 @@ def baseline_source(wildcards, input):
     return source if source.startswith("pkg:") else input.source
 
 
-#: The published numbers and where they come from.
-PUBLISHED = [in_repository(f"resources/published/{name}") for name in ("ewok.csv", "sources.yaml")]
 #: The models without answers, as an option; they are named in what is made without them.
 missing = missing_option(study["models"])
 

@@ -30,7 +30,7 @@ rule ask:
         "<benchmarks>/ask/{model}.tsv"
     conda:
         engine_environment
-    threads: threads()
+    threads: lambda wildcards: needed(wildcards).threads
     resources:
         **machine(),
     params:

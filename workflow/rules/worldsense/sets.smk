@@ -13,6 +13,7 @@ rule generate_set:
         "<benchmarks>/generate_set/{set}.tsv"
     wildcard_constraints:
         set="(?!train-)[a-z-]+",
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
@@ -39,6 +40,7 @@ rule generate_train:
         "<benchmarks>/generate_train/{samples}.tsv"
     wildcard_constraints:
         samples="10k|100k|1m",
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:

@@ -60,6 +60,21 @@ def judgements_of_conditions(study: Study, models: Iterable[str]) -> list[str]:
     ]
 
 
+def condition_options(study: Study, models: Iterable[str]) -> dict[str, list[list[str]]]:
+    """The judgements of each condition, the reference first, and its title, as options."""
+    titles = {
+        name: condition.get("title") for name, condition in study["ewok"]["conditions"].items()
+    }
+    chosen = list(models)
+    return {
+        "judgements": [
+            [name, *judgements(study, chosen, condition=name)]
+            for name in compared_conditions(study)
+        ],
+        "condition_title": [[name, title] for name, title in titles.items() if title],
+    }
+
+
 SECTION = Section(
     "conditions",
     "Conditions",

@@ -1,12 +1,7 @@
 # Conditions of a study, and levels of families.
 
-from worldprobe_lab.conditions import compared_conditions, judgements_of_conditions
+from worldprobe_lab.conditions import condition_options, judgements_of_conditions
 from worldprobe_lab.families import family_items, family_judgements
-
-
-localrules:
-    compare_conditions,
-    measure_families,
 
 
 rule compare_conditions:
@@ -19,20 +14,11 @@ rule compare_conditions:
         "<logs>/compare_conditions.log",
     benchmark:
         "<benchmarks>/compare_conditions.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
-        conditions=options(
-            judgements=[
-                [name, *ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, condition=name)]
-                for name in compared_conditions(study)
-            ],
-            condition_title=[
-                [name, condition["title"]]
-                for name, condition in ewok["conditions"].items()
-                if condition.get("title")
-            ],
-        ),
+        conditions=options(condition_options(study, MODELS_WITH_ANSWERS)),
         missing=missing,
         code=digest_code("compare-conditions"),
     message:
@@ -53,6 +39,7 @@ rule measure_families:
         "<logs>/measure_families.log",
     benchmark:
         "<benchmarks>/measure_families.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:

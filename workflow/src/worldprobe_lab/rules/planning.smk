@@ -1,11 +1,6 @@
 # How large a study must be, and domains by partial pooling.
 
 
-localrules:
-    plan_studies,
-    pool_domains,
-
-
 rule plan_studies:
     """How many versions and pairs of concepts find a difference of two models? From the variances of this study's."""
     input:
@@ -16,6 +11,7 @@ rule plan_studies:
         "<logs>/plan_studies.log",
     benchmark:
         "<benchmarks>/plan_studies.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
@@ -38,6 +34,7 @@ rule pool_domains:
         "<logs>/pool_domains.log",
     benchmark:
         "<benchmarks>/pool_domains.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:

@@ -1,10 +1,6 @@
 # Checkpoints of trainings, scored one after the other, and the learning curves that they make (docs/extras/learning_curves.md).
 
 
-localrules:
-    trace_series_curves,
-
-
 rule score_series:
     """The checkpoints of a training, one after the other. Finished ones outlive their job: they are in results/.answers."""
     input:
@@ -21,7 +17,7 @@ rule score_series:
         part=r"\d+",
     conda:
         ENVS / "scoring.yaml"
-    threads: threads()
+    threads: lambda wildcards: needed(wildcards).threads
     resources:
         **machine(),
     params:
@@ -51,6 +47,7 @@ rule trace_series_curves:
         "<benchmarks>/trace_series_curves/{benchmark}.tsv"
     wildcard_constraints:
         benchmark=one_of(LEARNING),
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:

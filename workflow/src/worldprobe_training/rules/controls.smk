@@ -2,12 +2,6 @@
 # names what made them, so studies that train alike share them, and no study overwrites another's.
 
 
-localrules:
-    compile_control_templates,
-    write_corpus,
-    train_tokenizer,
-
-
 rule compile_control_templates:
     """Templates of the built-in materials: the stories are written from them, whatever the study asks about."""
     input:
@@ -18,6 +12,7 @@ rule compile_control_templates:
         "<logs>/compile_control_templates.log",
     benchmark:
         "<benchmarks>/compile_control_templates.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
@@ -40,6 +35,7 @@ rule write_corpus:
         "<logs>/write_corpus.log",
     benchmark:
         "<benchmarks>/write_corpus.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
@@ -63,6 +59,7 @@ rule train_tokenizer:
         "<logs>/train_tokenizer.log",
     benchmark:
         "<benchmarks>/train_tokenizer.tsv"
+    localrule: True
     conda:
         ENVS / "scoring.yaml"
     params:
@@ -88,7 +85,6 @@ rule train_control:
         "<benchmarks>/train_control/{training}/{model}.tsv"
     conda:
         ENVS / "scoring.yaml"
-    threads: 1
     resources:
         mem_mb=lambda wildcards, attempt: 3000 * attempt,
         runtime=lambda wildcards, attempt: 30 * attempt,

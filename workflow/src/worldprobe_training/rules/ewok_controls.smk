@@ -4,10 +4,6 @@
 from worldprobe_training.control_displays import control_judgements, readings
 
 
-localrules:
-    measure_controls,
-
-
 rule measure_controls:
     """Accuracy of the control models by what they had read of an item."""
     input:
@@ -20,6 +16,7 @@ rule measure_controls:
         "<logs>/measure_controls.log",
     benchmark:
         "<benchmarks>/measure_controls.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:

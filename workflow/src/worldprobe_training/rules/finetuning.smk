@@ -1,13 +1,6 @@
 # Models learn WorldSense's problems (docs/extras/worldsense_training.md). Checkpoints outlive their job: they are in results/.checkpoints.
 
 
-localrules:
-    generate_training_set,
-    start_model,
-    gather_trainings,
-    gather_external,
-
-
 rule generate_training_set:
     """A part of a training set, for fine-tuning."""
     input:
@@ -20,6 +13,7 @@ rule generate_training_set:
         "<benchmarks>/generate_training_set/{key}.tsv"
     wildcard_constraints:
         key=one_of(TRAINING_SETS),
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
@@ -45,6 +39,7 @@ rule start_model:
         "<benchmarks>/start_model/{base}.tsv"
     wildcard_constraints:
         base=one_of(STARTS),
+    localrule: True
     conda:
         ENVS / "scoring.yaml"
     params:
@@ -73,7 +68,7 @@ rule finetune:
         tuned=one_of(TRAININGS),
     conda:
         ENVS / "scoring.yaml"
-    threads: threads(tuning_needed)
+    threads: lambda wildcards: tuning_needed(wildcards).threads
     resources:
         **machine(tuning_needed),
     params:
@@ -101,6 +96,7 @@ rule gather_trainings:
         "<logs>/gather_trainings.log",
     benchmark:
         "<benchmarks>/gather_trainings.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
@@ -123,7 +119,7 @@ rule ask_external:
         "<benchmarks>/ask_external/{model}.tsv"
     conda:
         ENVS / "scoring.yaml"
-    threads: threads()
+    threads: lambda wildcards: needed(wildcards).threads
     resources:
         **machine(),
     params:
@@ -146,6 +142,7 @@ rule gather_external:
         "<logs>/gather_external.log",
     benchmark:
         "<benchmarks>/gather_external.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:

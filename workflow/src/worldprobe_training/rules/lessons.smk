@@ -1,11 +1,6 @@
 # What small models read before they are fine-tuned (docs/extras/worldsense_training.md).
 
 
-localrules:
-    write_phrases,
-    write_lessons,
-
-
 rule write_phrases:
     """A tokenizer for small models: a token for each entity and phrase of the skins."""
     input:
@@ -16,6 +11,7 @@ rule write_phrases:
         "<logs>/write_phrases.log",
     benchmark:
         "<benchmarks>/write_phrases.tsv"
+    localrule: True
     conda:
         ENVS / "scoring.yaml"
     params:
@@ -40,6 +36,7 @@ rule write_lessons:
         "<benchmarks>/write_lessons/{name}.tsv"
     wildcard_constraints:
         name="[A-Za-z0-9][A-Za-z0-9_-]*",
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:

@@ -39,7 +39,7 @@ def trained_on(kind):
 def training_files_of_users(wildcards):
     """The files of a training that people edit: weights in a folder of theirs, and training files."""
     one = TRAININGS[wildcards.tuned]
-    weights = [] if one.before else files_of(one.base)
+    weights = [] if one.before else settings.model_files(registry[one.base])
     return [*weights, *(part["file"] for part in (*one.train, *one.mix) if "file" in part)]
 
 

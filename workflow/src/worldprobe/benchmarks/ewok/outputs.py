@@ -170,9 +170,14 @@ def regressed(study: Study, models: Iterable[str]) -> list[str]:
     return judgements(study, models, ["logprobs"]) + (baseline_judgements(study) if is_full else [])
 
 
-def compared(study: Study, models: Iterable[str]) -> list[str]:
+def summarized(study: Study) -> list[str]:
+    """Judgements of models, and of what they are compared with."""
+    return judgements(study, study["models"]) + judgements_besides(study)
+
+
+def compared(study: Study) -> list[str]:
     """Judgements by LogProbs of models, and of the baselines that each is compared with."""
-    return judgements(study, models, ["logprobs"]) + (
+    return judgements(study, study["models"], ["logprobs"]) + (
         [] if is_released(study) else baseline_judgements(study)
     )
 
