@@ -177,8 +177,7 @@ limit_resources(benchmarks.all_models(study))
 MISSING = status.share_with_jobs(status.missing_models(study), workflow.is_main_process)
 #: Those of them that `make reproduce` has just tried to fetch in vain: this run leaves them alone.
 LEFT_OUT = {model: MISSING[model] for model in status.not_fetched(study, MISSING)}
-MODELS_WITH_ANSWERS = [model for model in study["models"] if model not in MISSING]
-#: As they are, and those that a benchmark asks besides the study's.
+#: The others: the study's, and those that a benchmark asks besides.
 ALL_WITH_ANSWERS = [model for model in benchmarks.all_models(study) if model not in MISSING]
 #: The study as its tables and figures see it: a model that is left alone is compared with none.
 ANSWERED = benchmarks.without(study, MISSING)

@@ -18,7 +18,7 @@ def declared(home, kind, name):
     benchmark, shown = DISPLAYS[home, kind, name]
     trained = [
         card["checkpoint"]
-        for card in map(registry.get, MODELS_WITH_ANSWERS)
+        for card in map(registry.get, ANSWERED["models"])
         if shown.shows_sizes and card.get("control")
     ]
     return {

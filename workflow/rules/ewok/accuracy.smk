@@ -30,7 +30,7 @@ rule judge:
 rule agree:
     """Choice against the choice that Likert ratings imply: confusion matrices."""
     input:
-        judgement_tables=ewok_outputs.prompted_judgements(study, MODELS_WITH_ANSWERS),
+        judgement_tables=ewok_outputs.prompted_judgements(ANSWERED),
         people=ewok_outputs.human_matrix(study),
     output:
         agreement_table="<ewok>/agreements.parquet",
@@ -54,7 +54,7 @@ rule agree:
 rule correlate:
     """Correlation of accuracy with that of baselines, sentence length and word frequency, model by model."""
     input:
-        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"])
+        judgement_tables=ewok_outputs.judgements(ANSWERED, ["logprobs"])
         + ewok_outputs.judgements_besides(study),
         feature_table=ewok_outputs.surface_features(study),
     output:

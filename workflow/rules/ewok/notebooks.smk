@@ -6,8 +6,7 @@ rule run_notebook:
     input:
         notebook=notebook_file,
         summary_table="<ewok>/summaries.parquet",
-        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS)
-        + ewok_outputs.judgements_besides(study),
+        judgement_tables=ewok_outputs.summarized(ANSWERED),
         materials=BUILTIN_FILES,
     output:
         fragment="<results>/notebooks/{notebook}.html",

@@ -41,14 +41,20 @@ def missing_models(
     if not study.get("allow_missing") or not logs.is_dir():
         return {}
     missing = {}
-    models = all_models(study)
-    for model in models:
-        left = answers_by_rule(study, model)
-        if all((folder / path).exists() for paths in left.values() for path in paths):
-            continue
-        if why := reason(latest_log(logs, model, left)):
+    for model, left in unfinished(study, folder).items():
+        if left and (why := reason(latest_log(logs, model, left))):
             missing[model] = why
-    return missing if len(missing) < len(models) else {}
+    return missing if len(missing) < len(all_models(study)) else {}
+
+
+def unfinished(study: Mapping[str, Any], folder: Path = Path()) -> dict[str, list[str]]:
+    """Each model that is evaluated -> the rules that have not made all their files."""
+    files = {model: answers_by_rule(study, model) for model in all_models(study)}
+    return {
+        model: [rule for rule in rules if not all((folder / path).exists() for path in rules[rule])]
+        for model, rules in files.items()
+        if rules
+    }
 
 
 #: A model whose fetching failed in so many seconds before a run is left out of it: the command
@@ -86,15 +92,7 @@ def progress(study: Mapping[str, Any], folder: Path = Path()) -> list[tuple[str,
     """
     logs = folder / StudyPaths.of(study).logs
     lines = []
-    for model in all_models(study):
-        files = answers_by_rule(study, model)
-        if not files:
-            continue
-        left = {
-            rule: paths
-            for rule, paths in files.items()
-            if not all((folder / path).exists() for path in paths)
-        }
+    for model, left in unfinished(study, folder).items():
         log = latest_log(logs, model, left)
         if not left:
             lines.append((model, "done", ""))

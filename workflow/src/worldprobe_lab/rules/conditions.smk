@@ -7,7 +7,7 @@ from worldprobe_lab.families import family_items, family_judgements
 rule compare_conditions:
     """Is a model better under one condition than under another? The reference against each other condition."""
     input:
-        judgement_tables=judgements_of_conditions(study, MODELS_WITH_ANSWERS),
+        judgement_tables=judgements_of_conditions(ANSWERED),
     output:
         comparison_table="<ewok>/conditions.parquet",
     log:
@@ -18,7 +18,7 @@ rule compare_conditions:
     conda:
         ENVS / "analysis.yaml"
     params:
-        conditions=options(condition_options(study, MODELS_WITH_ANSWERS)),
+        conditions=options(condition_options(ANSWERED)),
         missing=missing,
         code=digest_code("compare-conditions"),
     message:
@@ -32,7 +32,7 @@ rule measure_families:
     """Accuracy at each level of each family of items, and its slope over levels within bases."""
     input:
         item_table=family_items(study),
-        judgement_tables=family_judgements(study, MODELS_WITH_ANSWERS),
+        judgement_tables=family_judgements(ANSWERED),
     output:
         level_table="<ewok>/families.parquet",
     log:

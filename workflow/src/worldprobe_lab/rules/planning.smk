@@ -4,7 +4,7 @@
 rule plan_studies:
     """How many versions and pairs of concepts find a difference of two models? From the variances of this study's."""
     input:
-        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]),
+        judgement_tables=ewok_outputs.judgements(ANSWERED, ["logprobs"]),
     output:
         plan_table="<ewok>/plans.parquet",
     log:
@@ -26,7 +26,7 @@ rule plan_studies:
 rule pool_domains:
     """Domains and pairs of concepts by partial pooling, and which orders of domains are sure."""
     input:
-        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS),
+        judgement_tables=ewok_outputs.judgements(ANSWERED),
     output:
         order_table="<ewok>/orders.parquet",
         mean_table="<ewok>/pooled_means.parquet",

@@ -114,7 +114,7 @@ rule measure_human_likeness:
     input:
         item_table=ewok_outputs.item_table(study),
         rating_table=ewok_outputs.human_ratings(study),
-        evidence=people_outputs.graded_evidence(study, MODELS_WITH_ANSWERS),
+        evidence=people_outputs.graded_evidence(ANSWERED),
     output:
         likeness_table="<ewok>/human/likeness.parquet",
     log:

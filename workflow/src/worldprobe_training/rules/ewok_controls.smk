@@ -9,7 +9,7 @@ rule measure_controls:
     input:
         item_table=ewok_outputs.item_table(study),
         corpus="<controls>/corpus",
-        judgement_tables=control_judgements(study, registry, MODELS_WITH_ANSWERS),
+        judgement_tables=control_judgements(ANSWERED, registry),
     output:
         accuracy_table="<ewok>/control_accuracies.parquet",
     log:
@@ -20,7 +20,7 @@ rule measure_controls:
     conda:
         ENVS / "analysis.yaml"
     params:
-        reads=options(reads=readings(study, registry, MODELS_WITH_ANSWERS)),
+        reads=options(reads=readings(ANSWERED, registry)),
         code=digest_code("controls measure"),
     message:
         "Comparing control models on what they had and had not read"
