@@ -64,7 +64,7 @@ def settings_of(repository: Path, files: list[str]) -> Settings:
     merged: dict[str, Any] = {}
     for path in files:
         merged = merge(merged, read_yaml(path).document)
-    return read_settings(merged, files, {}, repository)
+    return read_settings(merged, files, {})
 
 
 def wait_until(

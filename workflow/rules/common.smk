@@ -149,7 +149,6 @@ study, registry, registry_file, site = checked(
     config,
     workflow.config_settings.configfiles or workflow.configfiles,
     settings.as_written(workflow.config_settings.config, sys.argv),
-    HOME,
     RESULTS_FOLDER,
 )
 registry_file = settings.shown_registry(

@@ -61,19 +61,19 @@ def test_after_a_failure_the_reason_is_named_and_what_was_made_with_the_model_is
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("worldprobe.operations.status.outdated", lambda *_: ["old", "not there"])
+    (tmp_path / "old").touch()
     finish(tmp_path, "mine")
     log(tmp_path, "other", "error: other\n  problem: is broken.\n  fix: Mend it.\n")
-    why = missing_models(STUDY)
+    why, line = missing_models(STUDY), "other has no answers: is broken"
     assert why == {"other": "is broken"}
-    assert missing_models(STUDY | {"allow_missing": False}) == {}
-    for study, fixes in ((STUDY, 1), (STUDY | {"allow_missing": False}, 0)):
-        first, *rest = after_failure(study, {}, [])
-        assert first == "other has no answers: is broken"
-        assert [line[:4] for line in rest] == ["Run "] * fixes
-    (tmp_path / "old").touch()
-    *_, removed = after_failure(STUDY, {}, why)
-    assert removed == "Removed, as it was made with other: old"
+    strict = STUDY | {"allow_missing": False}
+    assert missing_models(strict) == {}
+    assert [*after_failure(strict, {}, [])] == [line]
+    removed = "Removed, as it was made with other: old"
+    assert [*after_failure(STUDY, {}, why)] == [line, removed]
     assert not (tmp_path / "old").exists()
+    _, fix = after_failure(STUDY, {}, [])
+    assert fix.startswith("Run the same command again")
 
 
 def test_after_a_success_models_that_are_not_in_the_tables_are_named() -> None:

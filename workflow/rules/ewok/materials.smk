@@ -60,6 +60,7 @@ use rule compile_templates as compile_family_templates with:
         "<logs>/compile_family_templates.log",
     benchmark:
         "<benchmarks>/compile_family_templates.tsv"
+    localrule: True
     params:
         how=f"{COMPAT} --families",
 

@@ -9,6 +9,7 @@ use rule generate_set as generate_examples with:
         "<logs>/generate_examples/{set}.log",
     benchmark:
         "<benchmarks>/generate_examples/{set}.tsv"
+    localrule: True
     params:
         subset=EXAMPLES_SUBSET,
     message:

@@ -19,7 +19,6 @@ from worldprobe.benchmark import Registry, Study
 from worldprobe.benchmarks.ewok import outputs as ewok
 from worldprobe.benchmarks.worldsense import outputs as worldsense
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.paths import StudyPaths
 from worldprobe.settings.blocks import (
     Block,
     Count,
@@ -394,7 +393,7 @@ def _with_seeds(base: str, how: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def root(study: Study) -> str:
     """The folder of everything about fine-tuning."""
-    return f"{StudyPaths.of(study).benchmark('worldsense')}/finetuning"
+    return f"{worldsense.root(study)}/finetuning"
 
 
 def model_folder(study: Study, name: str) -> str:

@@ -8,10 +8,10 @@ from pathlib import Path
 from cyclopts import App
 
 from worldprobe.benchmarks import settings_classes
-from worldprobe.cli.options import ConfigFiles, shipped_file
+from worldprobe.cli.options import ConfigFiles
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.paths import REGISTRY, REPOSITORY, RESULTS
+from worldprobe.paths import REGISTRY, REPOSITORY, RESULTS, shipped_file
 
 config = App(name="config", help="Check configuration files.")
 
@@ -126,7 +126,7 @@ def status(
             )
         settings = merge(settings, stated or {})
     results = (prefix / RESULTS).as_posix()
-    study, *_ = read_settings(settings, files, {}, REPOSITORY, results)
+    study, *_ = read_settings(settings, files, {}, results)
     print(f"Study {study['study']}")
     lines = progress(study, directory)
     if not lines:

@@ -19,7 +19,7 @@ from worldprobe.extensions import add_models
 from worldprobe.files import write_text
 from worldprobe.models.checkpoint import NO_ADAPTER, base_folder, folder_of
 from worldprobe.models.weights import files_of
-from worldprobe.paths import RESULTS
+from worldprobe.paths import RESULTS, shipped_file
 from worldprobe.settings import check_models, read_registry, read_site, read_study
 from worldprobe.settings.registry import Card
 from worldprobe.settings.study import extended
@@ -45,7 +45,6 @@ def read_settings(
     settings: Mapping[str, Any],
     files: Sequence[str | Path],
     options: Mapping[str, Any],
-    home: Path,
     results: str = RESULTS,
 ) -> Settings:
     """Read and check everything that a run is configured by.
@@ -54,21 +53,20 @@ def read_settings(
         settings: the configuration as merged by Snakemake.
         files: the files it comes from, the strongest last.
         options: what ``--config`` says.
-        home: the repository, for files that are not in the working directory.
         results: the folder of all studies' results.
 
     Raises:
         UserError: a mistake in any of the files, or a file that they name and that does not exist.
     """
     study = read_study(settings, files, settings_classes, options) | {"results": results}
-    registry_file = _find(study["registry"], home)
+    registry_file = str(shipped_file(Path(study["registry"])))
     registry = read_registry(registry_file)
     registry |= add_models(study, registry)
     check_models(study, registry, files, registry_file)
     registry = complete_registry(study, registry)
     for model in all_models(study):
         check_folders(model, registry[model], registry_file)
-    site = read_site(_find("config/cluster.yaml", home), os.environ)
+    site = read_site(str(shipped_file(Path("config/cluster.yaml"))), os.environ)
     return Settings(study, registry, registry_file, site)
 
 
@@ -151,13 +149,6 @@ def source_key(card: Mapping[str, Any]) -> str:
     adapter = f"+{card['adapter']}" if card.get("adapter") else ""
     source = f"{card['checkpoint']}@{card['revision']}{adapter}"
     return hashlib.sha256(source.encode()).hexdigest()[:12]
-
-
-def _find(name: str, home: Path) -> str:
-    """A file in the working directory, or else the repository's own."""
-    if os.path.exists(name) or not (home / name).exists():
-        return name
-    return os.path.relpath(home / name) if home == Path.cwd() else str(home / name)
 
 
 def check_folders(model: str, card: Mapping[str, Any], registry_file: str) -> None:

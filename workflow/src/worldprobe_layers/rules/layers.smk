@@ -46,5 +46,6 @@ use rule trace_series_curves as trace_layer_series_curves with:
         "<logs>/trace_layer_series_curves.log",
     benchmark:
         "<benchmarks>/trace_layer_series_curves.tsv"
+    localrule: True
     message:
         "Tracing accuracy over layers"
