@@ -15,14 +15,12 @@ from snakemake.resources import Resource
 #: The release that these rules are of.
 VERSION = "0.1.0"
 
+# The folder of these rules and of all that is next to them, in a clone or in the installed package; none where Snakemake has fetched
+# single files for a module, e.g. by github(): the rest is in the package.
 try:
-    # The folder of these rules and of all that is next to them, in a clone or in the installed package.
     HOME = Path(workflow.current_basedir).parents[1]
-    if (HOME / "workflow" / "src").is_dir():
-        sys.path.insert(0, str(HOME / "workflow" / "src"))
-except (
-    TypeError
-):  # a module of single files that Snakemake fetched, e.g. by github(): the rest is in the package
+    sys.path.insert(0, str(HOME / "workflow" / "src"))
+except TypeError:
     HOME = None
 try:
     from worldprobe import __version__ as installed

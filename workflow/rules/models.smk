@@ -13,9 +13,10 @@ def machine(needed=needed):
     """Resources of a job with a model, given what it needs; each attempt asks for more."""
 
     def resource(name):
-        return lambda wildcards, attempt: job_resources(
-            needed(wildcards), site, attempt, ON_CLUSTER
-        )[name]
+        def of_attempt(wildcards, attempt):
+            return job_resources(needed(wildcards), site, attempt, ON_CLUSTER)[name]
+
+        return of_attempt
 
     names = "gpu gpu_model gres constraint slurm_partition mem_mb runtime devices"
     return {name: resource(name) for name in names.split()}

@@ -3,7 +3,6 @@
 
 #: What each part is built from.
 PAGES = benchmarks.page_files(study, ALL_WITH_ANSWERS)
-
 #: How each is composed.
 PARTS_OF_PAGE = [one.page for one in benchmarks.of_study(study) if one.page]
 

@@ -169,6 +169,14 @@ def parts_of(study: Study, registry: Registry, size: int | None) -> dict[str, li
         study: a validated study.
         registry: model id -> card.
         size: checkpoints of a job; None: all.
+
+    >>> study = {"benchmarks": ["ewok"], "series": ["pythia"]}
+    >>> series = {"revisions": "step{n}", "n": [1, 2, 4]}
+    >>> card = {"series_of": "pythia", "checkpoint": "me/pythia", "series": series}
+    >>> [[place.number for place in part] for part in parts_of(study, {"a": card}, 2)["a"]]
+    [[1, 2], [4]]
+    >>> parts_of(study | {"series": []}, {"a": card}, None)
+    {}
     """
     parts = {}
     for model in trainings(study, registry) if with_series(study) else []:

@@ -488,7 +488,14 @@ def _all_parts(study: Study) -> Iterator[Mapping[str, Any]]:
 
 
 def tokenizer_of(study: Study, base: str) -> str | None:
-    """The folder of a small model's finished tokenizer, if it has one."""
+    """The folder of a small model's finished tokenizer, if it has one.
+
+    >>> start = {"small": {"tokenizer": "phrases"}, "own": {"tokenizer": "mine"}, "new": {}}
+    >>> block = {"start": start, "bases": []}
+    >>> study = {"study": "s", "worldsense": {"finetuning": block}}
+    >>> [tokenizer_of(study, base) for base in start]
+    ['results/s/worldsense/finetuning/phrases', 'mine', None]
+    """
     named = block(study)["start"][base].get("tokenizer")
     return f"{root(study)}/{PHRASES}" if named == PHRASES else named
 

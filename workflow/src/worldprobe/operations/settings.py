@@ -133,6 +133,14 @@ def weight_files(card: Mapping[str, Any], notes: str) -> list[str]:
     Args:
         card: of the model.
         notes: folder of its notes.
+
+    >>> card = {"checkpoint": "me/tiny", "revision": "main", "engine": "transformers"}
+    >>> weight_files(card, "results/models/tiny")
+    ['results/models/tiny/79c351d92763.json']
+    >>> weight_files(card | {"engine": "openai"}, "results/models/tiny")
+    []
+    >>> weight_files(card | {"checkpoint": "results/small", "tuned": "small"}, "")
+    ['results/small']
     """
     if is_made(card):
         return [card["checkpoint"]]

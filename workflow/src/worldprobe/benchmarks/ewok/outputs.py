@@ -101,6 +101,13 @@ def prompting(study: Study, card: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         study: a validated study.
         card: the model's.
+
+    >>> how = {"prompts": "ewok", "swap": True, "chat_template": "auto", "thoughts": 9, "limit": 0}
+    >>> block = {"eval_types": ["choice_free_zero"], "conditions": {"main": {"prompting": how}}}
+    >>> [*prompting({"ewok": block}, {"chat": True}).values()]
+    [[9], ['ewok'], ['yes'], ['always']]
+    >>> prompting({"ewok": block | {"eval_types": ["logprobs"]}}, {"chat": True})
+    {}
     """
     if not has_prompting(study):
         return {}
@@ -114,7 +121,13 @@ def prompting(study: Study, card: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def prompt_files(study: Study) -> set[Path]:
-    """The files of the prompts, where models are prompted."""
+    """The files of the prompts, where models are prompted.
+
+    >>> conditions = {name: {"prompting": {"prompts": "mine.yaml"}} for name in ("main", "nonce")}
+    >>> block = {"eval_types": ["likert_free_zero"], "conditions": conditions}
+    >>> prompt_files({"ewok": block})
+    {PosixPath('mine.yaml')}
+    """
     conditions = study["ewok"]["conditions"].values() if has_prompting(study) else ()
     return {prompt_file(condition["prompting"]["prompts"]) for condition in conditions}
 

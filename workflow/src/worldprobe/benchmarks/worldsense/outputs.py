@@ -101,8 +101,7 @@ def left_by(study: Study, model: str) -> list[str]:
 def outputs(study: Study, registry: Registry) -> list[str]:
     """Every file that a study asks for, besides its tables and figures and the report."""
     sets = [trial_table(study, name) for name in study["worldsense"]["sets"]]
-    found = [path for model in asked_models(study) for path in answers(study, model)]
-    return sets + found + statistics(study)
+    return sets + response_tables(study, asked_models(study)) + statistics(study)
 
 
 def answered(study: Study, models: Sequence[str]) -> list[str]:
@@ -122,7 +121,13 @@ def response_tables(study: Study, models: Sequence[str]) -> list[str]:
 
 
 def answered_sets(study: Study, models: Sequence[str]) -> list[list[str]]:
-    """Every set that is asked: its name, its trials, the responses of models and rules to it."""
+    """Every set that is asked: its name, its trials, the responses of models and rules to it.
+
+    >>> block = {"sets": ["test", "train-10k"], "released": None, "promptings": ["basic"]}
+    >>> block |= {"models": ["a", "b"], "controls": []}
+    >>> answered_sets({"study": "s", "models": [], "worldsense": block}, ["a"])[0][::2]
+    ['test', 'results/s/worldsense/responses/test/basic/a.parquet']
+    """
     return [
         [
             name,
