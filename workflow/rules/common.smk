@@ -95,6 +95,12 @@ def missing_option(models):
     return options(missing=[f"{one}={why}" for one, why in MISSING.items() if one in models])
 
 
+def missing_of_benchmark(wildcards):
+    """The models that a benchmark asks and that have no answers, as an option."""
+    answers = ANALYSED[wildcards.benchmark].answers
+    return missing_option([model for model in MISSING if answers(study, model)])
+
+
 def kept_since(rule):
     """From when on kept answers count, as an option: where the rule or its file is forced, from the start of this run.
 
@@ -179,6 +185,9 @@ ALL_WITH_ANSWERS = [model for model in benchmarks.all_models(study) if model not
 #: The study as its tables and figures see it: a model that is left alone is compared with none.
 ANSWERED = benchmarks.without(study, MISSING)
 
+#: Name -> a benchmark with means and comparisons by the shared rules, and the module that says what its scores are.
+ANALYSED = {one.name: one for one in benchmarks.of_study(study) if one.analysed}
+SCORES = {name: [one.scores.__module__] if one.scores else [] for name, one in ANALYSED.items()}
 #: The materials that the control models learn from, and their files.
 BUILTIN = in_repository(MATERIALS)
 BUILTIN_FILES = files_in(BUILTIN)
@@ -194,7 +203,7 @@ pathvars:
 
 # Two commands of SLURM whose answers would make Snakemake wait for ever (slurm/bin says when).
 if shutil.which("sbatch") and str(HOME / "slurm" / "bin") not in os.get_exec_path():
-    os.environ["PATH"] = os.pathsep.join([str(HOME / "slurm" / "bin"), *os.get_exec_path()])
+    os.environ.update(PATH=os.pathsep.join([str(HOME / "slurm" / "bin"), *os.get_exec_path()]))
 state_site(site, os.environ)
 
 

@@ -1,15 +1,5 @@
 # From scores or judgements to means and comparisons, for every benchmark that says what they are (``Benchmark.analysed``).
 
-#: Name -> such a benchmark, and the module that says what its scores are.
-ANALYSED = {one.name: one for one in benchmarks.of_study(study) if one.analysed}
-SCORES = {name: [one.scores.__module__] if one.scores else [] for name, one in ANALYSED.items()}
-
-
-def missing_of_benchmark(wildcards):
-    """The models that a benchmark asks and that have no answers, as an option."""
-    answers = ANALYSED[wildcards.benchmark].answers
-    return missing_option([model for model in MISSING if answers(study, model)])
-
 
 rule summarize:
     """Means per model and group, with intervals."""

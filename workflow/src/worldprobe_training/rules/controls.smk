@@ -16,7 +16,7 @@ rule compile_control_templates:
     conda:
         ENVS / "analysis.yaml"
     params:
-        source=BUILTIN,
+        source=lambda wildcards: BUILTIN,
         method=methods.TEMPLATES,
     message:
         "Compiling the templates of the control models' stories"
@@ -39,7 +39,7 @@ rule write_corpus:
     conda:
         ENVS / "analysis.yaml"
     params:
-        source=BUILTIN,
+        source=lambda wildcards: BUILTIN,
         settings=options(study["controls"], CorpusSettings.model_fields),
         method=methods.CORPUS,
     message:
