@@ -20,7 +20,7 @@ TARGETS = {"all", "tables", "figures", "report", "materials", "human_study"}
 EXPENSIVE = r"score(_series)?$|ask|train_|finetune$|read_layers|start_model|compile_|(fill|gather)_items|generate_|write_(corpus|phrases|lessons)"
 
 
-def read_workflow(folder: Path) -> Any:
+def read_workflow(folder: Path, snakefile: Path = ROOT / "Snakefile") -> Any:
     """The default study's workflow, as Snakemake sees it before it plans."""
     from snakemake.api import SnakemakeApi
     from snakemake.settings.types import (
@@ -37,7 +37,7 @@ def read_workflow(folder: Path) -> Any:
                 resource_settings=ResourceSettings(),
                 config_settings=ConfigSettings(configfiles=[ROOT / "config" / "config.yaml"]),
                 workflow_settings=WorkflowSettings(),
-                snakefile=ROOT / "Snakefile",
+                snakefile=snakefile,
                 workdir=folder,
             )
             return read._workflow
@@ -212,3 +212,15 @@ def test_only_models_and_r_are_jobs_of_a_cluster_and_these_say_what_they_need(
     }
     for name in on_cluster:
         assert {"mem_mb", "runtime"} <= set(rules[name].resources), name
+
+
+def test_in_another_workflow_the_same_rules_are_jobs_of_a_cluster(
+    workflow: Any, tmp_path: Path
+) -> None:
+    snakefile = tmp_path / "Snakefile"
+    snakefile.write_text(
+        f"module probe:\n    snakefile: '{ROOT}/workflow/Snakefile'\n    config: config\n"
+        "use rule * from probe as probe_*\n"
+    )
+    module = read_workflow(tmp_path, snakefile)
+    assert module._localrules == {f"probe_{name}" for name in workflow._localrules}

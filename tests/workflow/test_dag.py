@@ -275,10 +275,6 @@ def test_every_rule_is_part_of_one_of_the_studies(
         "gather_external",
     }
     never_a_job |= {"write_phrases", "write_lessons"}
-    never_a_job |= {
-        "summarize_scores",
-        "compare_scores",
-    }  # of other benchmarks: tests/workflow/test_other_benchmarks.py
     learning, families, layers = map(experiment, ("learning_curves", "families", "layers"))
     assert jobs(learning)["score_series"] == 20, "two sizes, five seeds, two benchmarks"
     studies = (

@@ -26,7 +26,6 @@ import psutil
 import pytest
 
 from command_line import check_success
-from worldprobe.benchmarks import complete_registry, settings_classes
 from worldprobe.contracts import read_table
 from worldprobe.operations.settings import Settings, read_settings
 from worldprobe.settings import merge, read_registry, read_yaml
@@ -65,7 +64,7 @@ def settings_of(repository: Path, files: list[str]) -> Settings:
     merged: dict[str, Any] = {}
     for path in files:
         merged = merge(merged, read_yaml(path).document)
-    return read_settings(merged, files, {}, repository, settings_classes, complete_registry)
+    return read_settings(merged, files, {})
 
 
 def wait_until(

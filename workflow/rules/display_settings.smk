@@ -2,41 +2,49 @@
 
 from difflib import get_close_matches
 
-#: (benchmark, kind, name) -> a table or figure of this study.
+#: (benchmark, kind, name) -> a table or figure of this study, and its benchmark.
 DISPLAYS = {
-    (benchmark.name, shown.kind, shown.name): shown
+    (benchmark.name, shown.kind, shown.name): (benchmark, shown)
     for benchmark in benchmarks.of_study(study)
     for shown in benchmark.wanted(ANSWERED, registry)
 }
 
 
-def display(kind, look_up):
+@cache
+def declared(home, kind, name):
+    """What the declaration of a table or figure says: its inputs, its place in Snakemake's report, what its code is."""
+    if (home, kind, name) not in DISPLAYS:
+        refuse(f"{STUDY.root}/{home}/{kind}s/{name}.{FORMATS[kind][0]}")
+    benchmark, shown = DISPLAYS[home, kind, name]
+    trained = [
+        card["checkpoint"]
+        for card in map(registry.get, ANSWERED["models"])
+        if shown.shows_sizes and card.get("control")
+    ]
+    return {
+        "inputs": shown.inputs_of(study, STUDY.benchmark(home)),
+        "section": benchmark.section(shown).title,
+        "label": {kind: shown.title},
+        "caption": re.sub(r"([\\*`_|])", r"\\\1", shown.caption),  # nothing in it is markup
+        "code": digest_code(kind, shown.build.__module__, shown.draw.__module__),
+        "trained": trained,
+        "trained_option": options(trained=trained),
+    }
+
+
+def display(kind, what):
     """A function of the wildcards that looks something up in the declaration of a table or figure."""
-
-    def of_display(wildcards):
-        key = (wildcards.benchmark, kind, wildcards.name)
-        if key not in DISPLAYS:
-            refuse(
-                f"{STUDY.root}/{wildcards.benchmark}/{kind}s/{wildcards.name}.{FORMATS[kind][0]}"
-            )
-        return look_up(DISPLAYS[key], wildcards)
-
-    return of_display
+    return lambda wildcards: declared(wildcards.benchmark, kind, wildcards.name)[what]
 
 
 def refuse(target):
     """Stop with the name of the file that a mistyped target may mean."""
-    displays = [
-        f"{STUDY.root}/{name}/{kind}s/{one}.{form}"
-        for name, kind, one in DISPLAYS
-        for form in FORMATS[kind]
-    ]
-    known = [*displays, *benchmarks.outputs(ANSWERED, registry), STUDY.report]
-    near = did_you_mean(
-        target, get_close_matches(target, known, cutoff=0.85)
-    )  # most of every two paths is the same
+    known = [*benchmarks.outputs(ANSWERED, registry), STUDY.report]
+    near = get_close_matches(target, known, cutoff=0.85)  # most of every two paths is the same
     advice = f"This is study {study['study']}: another one's configuration is named by --configfile, after the targets."
-    sys.exit(UserError(target, f"no rule makes this file{near}", advice).lines())
+    sys.exit(
+        UserError(target, f"no rule makes this file{did_you_mean(target, near)}", advice).lines()
+    )
 
 
 def refuse_mistyped_targets():
@@ -44,55 +52,7 @@ def refuse_mistyped_targets():
     if Path(workflow.main_snakefile) not in (HOME / "Snakefile", HOME / "workflow" / "Snakefile"):
         return  # a workflow that uses this one has rules of its own
     for before, word in zip(sys.argv, sys.argv[1:]):
-        if (
-            word.startswith(f"{STUDY.results}/")
-            and not before.startswith("-")
-            and not os.path.exists(word)
-        ):
-            if not any(made.is_producer(word) for made in workflow.rules):
-                refuse(word)
-
-
-def inputs_of(shown, wildcards):
-    """The tables that it is built from, in the order in which its command takes them."""
-    return shown.inputs_of(study, STUDY.benchmark(wildcards.benchmark))
-
-
-def section_of(shown, wildcards):
-    """The chapter of Snakemake's report that shows it."""
-    return (
-        next(one for one in benchmarks.of_study(study) if one.name == wildcards.benchmark)
-        .section(shown)
-        .title
-    )
-
-
-def label_of(shown, wildcards):
-    """What the menu of Snakemake's report calls it."""
-    return {shown.kind: shown.title}
-
-
-def caption_of(shown, wildcards):
-    """The caption as reStructuredText: nothing in it is markup."""
-    return re.sub(r"([\\*`_|])", r"\\\1", shown.caption)
-
-
-def code_of(shown, wildcards):
-    """What its code is."""
-    return digest_code(shown.kind, shown.build.__module__, shown.draw.__module__)
-
-
-def trained_of(shown, wildcards):
-    """The folders of models that the pipeline trains, where a figure needs their numbers of parameters."""
-    if not shown.shows_sizes:
-        return []
-    return [
-        registry[model]["checkpoint"]
-        for model in MODELS_WITH_ANSWERS
-        if registry[model].get("control")
-    ]
-
-
-def trained_option(shown, wildcards):
-    """The same as an option."""
-    return options(trained=trained_of(shown, wildcards))
+        is_target = word.startswith(f"{STUDY.results}/") and not before.startswith("-")
+        is_made = os.path.exists(word) or any(made.is_producer(word) for made in workflow.rules)
+        if is_target and not is_made:
+            refuse(word)

@@ -4,26 +4,27 @@
 rule print_table:
     """A table as CSV, LaTeX, Markdown and JSON."""
     input:
-        tables=display("table", inputs_of),
+        tables=display("table", "inputs"),
     output:
         csv=report(
             "<results>/{benchmark}/tables/{name}.csv",
             caption="../report/display.rst",
-            category=display("table", section_of),
-            labels=display("table", label_of),
+            category=display("table", "section"),
+            labels=display("table", "label"),
         ),
         others=expand("<results>/{{benchmark}}/tables/{{name}}.{form}", form=FORMATS["table"][1:]),
     log:
         "<logs>/print_table/{benchmark}/{name}.log",
     benchmark:
         "<benchmarks>/print_table/{benchmark}/{name}.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:
         registry=registry_file,
         models=NAMES,
-        caption=display("table", caption_of),
-        code=display("table", code_of),
+        caption=display("table", "caption"),
+        code=display("table", "code"),
     message:
         "Table {wildcards.name}"
     shell:
@@ -34,28 +35,29 @@ rule print_table:
 rule draw_figure:
     """A figure as SVG, PDF and PNG, and its numbers as CSV."""
     input:
-        tables=display("figure", inputs_of),
-        trained=display("figure", trained_of),
+        tables=display("figure", "inputs"),
+        trained=display("figure", "trained"),
     output:
         svg=report(
             "<results>/{benchmark}/figures/{name}.svg",
             caption="../report/display.rst",
-            category=display("figure", section_of),
-            labels=display("figure", label_of),
+            category=display("figure", "section"),
+            labels=display("figure", "label"),
         ),
         others=expand("<results>/{{benchmark}}/figures/{{name}}.{form}", form=FORMATS["figure"][1:]),
     log:
         "<logs>/draw_figure/{benchmark}/{name}.log",
     benchmark:
         "<benchmarks>/draw_figure/{benchmark}/{name}.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:
-        trained=display("figure", trained_option),
+        trained=display("figure", "trained_option"),
         registry=registry_file,
         models=NAMES_AND_COLOURS,
-        caption=display("figure", caption_of),
-        code=display("figure", code_of),
+        caption=display("figure", "caption"),
+        code=display("figure", "code"),
     message:
         "Figure {wildcards.name}"
     shell:

@@ -11,10 +11,11 @@ rule fetch_model:
         "<benchmarks>/fetch_model/{model}/{source}.tsv"
     wildcard_constraints:
         source="[0-9a-f]{12}",
+    localrule: True
     conda:
         "../../envs/scoring.yaml"
     params:
-        source=fetching,
+        source=lambda wildcards: source_words(wildcards.model),
     message:
         "Fetching {wildcards.model} ({params.source})"
     shell:

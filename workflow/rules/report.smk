@@ -3,16 +3,8 @@
 
 #: What each part is built from.
 PAGES = benchmarks.page_files(study, ALL_WITH_ANSWERS)
-
-#: Where the parts are composed.
-COMPOSED = [one.page.compose.__module__ for one in benchmarks.of_study(study) if one.page]
-#: Title and introduction of every section.
-SECTIONS = [
-    f"{section.title}: {section.intro}"
-    for one in benchmarks.of_study(study)
-    if one.page
-    for section in one.page.sections
-]
+#: How each is composed.
+PARTS_OF_PAGE = [one.page for one in benchmarks.of_study(study) if one.page]
 
 
 rule build_report:
@@ -31,6 +23,7 @@ rule build_report:
         "<logs>/build_report.log",
     benchmark:
         "<benchmarks>/build_report.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:
@@ -40,15 +33,9 @@ rule build_report:
         answers=STUDY.answers,
         study=study["study"],
         jobs=STUDY.benchmarks,
-        code=digest_code("report build", *COMPOSED),
-        sections=SECTIONS,
-        beside=options(
-            beside=[
-                page
-                for page in extensions.pages()
-                if f"{STUDY.root}/{page}" in extensions.outputs(study)
-            ]
-        ),
+        code=digest_code("report build", *(part.compose.__module__ for part in PARTS_OF_PAGE)),
+        sections=[f"{one.title}: {one.intro}" for part in PARTS_OF_PAGE for one in part.sections],
+        beside=options(beside=extensions.pages_of(study, STUDY.root)),
     message:
         "Building the report"
     shell:

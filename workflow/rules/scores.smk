@@ -1,46 +1,49 @@
-# From scores to means and comparisons, for every benchmark that says what its scores are (``Benchmark.scores``).
+# From scores or judgements to means and comparisons, for every benchmark that says what they are (``Benchmark.analysed``).
 
 
-rule summarize_scores:
-    """Means per model, overall and by group, with intervals over clusters."""
+rule summarize:
+    """Means per model and group, with intervals."""
     input:
-        score_tables=score_tables,
+        tables=lambda wildcards: ANALYSED[wildcards.benchmark].analysed["summarize"](ANSWERED),
     output:
         summary_table="<results>/{benchmark}/summaries.parquet",
     log:
-        "<logs>/summarize_scores/{benchmark}.log",
+        "<logs>/summarize/{benchmark}.log",
     benchmark:
-        "<benchmarks>/summarize_scores/{benchmark}.tsv"
+        "<benchmarks>/summarize/{benchmark}.tsv"
     wildcard_constraints:
-        benchmark="|".join(SCORED) or "(?!)",
+        benchmark=one_of(ANALYSED),
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:
-        missing=missing_option(MISSING),
-        code=code_of_scores("summarize"),
+        missing=missing_of_benchmark,
+        code=lambda wildcards: digest_code("summarize", *SCORES[wildcards.benchmark]),
     message:
-        "Summarising scores of {wildcards.benchmark}"
+        "Summarising answers to {wildcards.benchmark}"
     shell:
-        "worldprobe summarize {input.score_tables:q} {params.missing} --out {output.summary_table:q} &> {log:q}"
+        "worldprobe summarize {input.tables:q} {params.missing} --out {output.summary_table:q} &> {log:q}"
 
 
-rule compare_scores:
-    """Every pair of models on the same units: difference, interval and paired test."""
+rule compare:
+    """Is one model better than another, or than a baseline? Paired tests, overall and by group."""
     input:
-        score_tables=score_tables,
+        tables=lambda wildcards: ANALYSED[wildcards.benchmark].analysed["compare"](ANSWERED),
     output:
         comparison_table="<results>/{benchmark}/comparisons.parquet",
     log:
-        "<logs>/compare_scores/{benchmark}.log",
+        "<logs>/compare/{benchmark}.log",
     benchmark:
-        "<benchmarks>/compare_scores/{benchmark}.tsv"
+        "<benchmarks>/compare/{benchmark}.tsv"
     wildcard_constraints:
-        benchmark="|".join(SCORED) or "(?!)",
+        benchmark=one_of(ANALYSED),
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:
-        code=code_of_scores("compare"),
+        missing=missing_of_benchmark,
+        code=lambda wildcards: digest_code("compare", *SCORES[wildcards.benchmark]),
     message:
         "Comparing models on {wildcards.benchmark}"
     shell:
-        "worldprobe compare {input.score_tables:q} --out {output.comparison_table:q} &> {log:q}"
+        "worldprobe compare {input.tables:q} {params.missing} --out {output.comparison_table:q} &> {log:q}"

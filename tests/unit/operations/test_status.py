@@ -1,24 +1,28 @@
 """The overview tells done, failed, unfinished and not begun apart."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from worldprobe.operations.status import progress
+import pytest
 
-STUDY: dict[str, Any] = {"study": "trial", "models": ["mine", "other"]}
+from worldprobe.benchmarks.ewok.outputs import evidence
+from worldprobe.operations.status import after_failure, after_success, missing_models, progress
 
-
-def evidence(study: Mapping[str, Any], model: str) -> dict[str, list[str]]:
-    return {
-        "score": [
-            f"results/{study['study']}/{way}/{model}.parquet" for way in ("scores", "responses")
-        ]
-    }
+STUDY: dict[str, Any] = {
+    "study": "trial",
+    "models": ["mine", "other"],
+    "allow_missing": True,
+    "benchmarks": ["ewok"],
+    "ewok": {
+        "conditions": {"main": {}},
+        "eval_types": ["logprobs", "likert_free_zero"],
+        "released": {"results": None},
+    },
+}
 
 
 def finish(folder: Path, model: str) -> None:
-    for path in [folder / name for name in evidence(STUDY, model)["score"]]:
+    for path in [folder / name for name in evidence(STUDY, model)]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
 
@@ -32,8 +36,8 @@ def log(folder: Path, model: str, text: str, rule: str = "score") -> None:
 def test_a_model_is_done_only_when_every_way_of_asking_has_its_file(tmp_path: Path) -> None:
     finish(tmp_path, "mine")
     finish(tmp_path, "other")
-    (tmp_path / evidence(STUDY, "other")["score"][1]).unlink()
-    assert progress(STUDY, evidence, STUDY["models"], tmp_path) == [
+    (tmp_path / evidence(STUDY, "other")[1]).unlink()
+    assert progress(STUDY, tmp_path) == [
         ("mine", "done", ""),
         ("other", "not begun", ""),
     ]
@@ -46,7 +50,34 @@ def test_a_model_with_a_log_but_no_file_has_failed_or_is_unfinished(tmp_path: Pa
         "a\nb\nerror: org/mine\n  problem: there is no such model.\n  fix: fetch it.\n",
     )
     log(tmp_path, "other", "10 of 80 items\n20 of 80 items\n")
-    assert progress(STUDY, evidence, STUDY["models"], tmp_path) == [
+    assert progress(STUDY, tmp_path) == [
         ("mine", "failed", "there is no such model"),
         ("other", "unfinished", "20 of 80 items"),
     ]
+
+
+def test_after_a_failure_the_reason_is_named_and_what_was_made_with_the_model_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("worldprobe.operations.status.outdated", lambda *_: ["old", "not there"])
+    (tmp_path / "old").touch()
+    finish(tmp_path, "mine")
+    log(tmp_path, "other", "error: other\n  problem: is broken.\n  fix: Mend it.\n")
+    why, line = missing_models(STUDY), "other has no answers: is broken"
+    assert why == {"other": "is broken"}
+    strict = STUDY | {"allow_missing": False}
+    assert missing_models(strict) == {}
+    assert [*after_failure(strict, {}, [])] == [line]
+    removed = "Removed, as it was made with other: old"
+    assert [*after_failure(STUDY, {}, why)] == [line, removed]
+    assert not (tmp_path / "old").exists()
+    _, fix = after_failure(STUDY, {}, [])
+    assert fix.startswith("Run the same command again")
+
+
+def test_after_a_success_models_that_are_not_in_the_tables_are_named() -> None:
+    first, second = after_success(["a", "b"], {"a": "gone"})
+    assert first.startswith("a was left out: gone.")
+    assert second.startswith("b: answers are there now.")
+    assert not [*after_success([], {})]

@@ -20,7 +20,7 @@ for asked in (one for one in benchmarks.of_study(study) if one.asking):
             f"<benchmarks>/{asked.rule}/{{model}}.tsv"
         conda:
             engine_environment
-        threads: need("threads")
+        threads: lambda wildcards: needed(wildcards).threads
         resources:
             **machine(),
         params:

@@ -15,6 +15,7 @@ rule judge:
         "<logs>/judge/{condition}/{model}.log",
     benchmark:
         "<benchmarks>/judge/{condition}/{model}.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
@@ -26,53 +27,10 @@ rule judge:
         " --out {output.judgement_tables:q} &> {log:q}"
 
 
-rule summarize:
-    """Means per model and group, by version and over versions, with range and interval."""
-    input:
-        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS)
-        + ewok_outputs.judgements_besides(study),
-    output:
-        summary_table="<ewok>/summaries.parquet",
-    log:
-        "<logs>/summarize.log",
-    benchmark:
-        "<benchmarks>/summarize.tsv"
-    conda:
-        "../../../envs/analysis.yaml"
-    params:
-        missing=missing,
-        code=digest_code("summarize"),
-    message:
-        "Summarising accuracy"
-    shell:
-        "worldprobe summarize {input.judgement_tables:q} {params.missing} --out {output.summary_table:q} &> {log:q}"
-
-
-rule compare:
-    """Is one model better than another, or than a baseline? Paired tests, overall and by domain."""
-    input:
-        judgement_tables=ewok_outputs.compared(study, MODELS_WITH_ANSWERS),
-    output:
-        comparison_table="<ewok>/comparisons.parquet",
-    log:
-        "<logs>/compare.log",
-    benchmark:
-        "<benchmarks>/compare.tsv"
-    conda:
-        "../../../envs/analysis.yaml"
-    params:
-        missing=missing,
-        code=digest_code("compare"),
-    message:
-        "Comparing models in pairs"
-    shell:
-        "worldprobe compare {input.judgement_tables:q} {params.missing} --out {output.comparison_table:q} &> {log:q}"
-
-
 rule agree:
     """Choice against the choice that Likert ratings imply: confusion matrices."""
     input:
-        judgement_tables=ewok_outputs.prompted_judgements(study, MODELS_WITH_ANSWERS),
+        judgement_tables=ewok_outputs.prompted_judgements(ANSWERED),
         people=ewok_outputs.human_matrix(study),
     output:
         agreement_table="<ewok>/agreements.parquet",
@@ -80,6 +38,7 @@ rule agree:
         "<logs>/agree.log",
     benchmark:
         "<benchmarks>/agree.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
@@ -95,7 +54,7 @@ rule agree:
 rule correlate:
     """Correlation of accuracy with that of baselines, sentence length and word frequency, model by model."""
     input:
-        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"])
+        judgement_tables=ewok_outputs.judgements(ANSWERED, ["logprobs"])
         + ewok_outputs.judgements_besides(study),
         feature_table=ewok_outputs.surface_features(study),
     output:
@@ -105,6 +64,7 @@ rule correlate:
         "<logs>/correlate.log",
     benchmark:
         "<benchmarks>/correlate.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
@@ -123,20 +83,20 @@ rule check_reproduction:
         summary_table="<ewok>/summaries.parquet",
         item_table=ewok_outputs.item_table(study),
         coefficients=ewok_outputs.coefficients(study),
-        published=PUBLISHED[0],
-        sources=PUBLISHED[1],
+        published=in_repository("resources/published/ewok.csv"),
+        sources=in_repository("resources/published/sources.yaml"),
     output:
         reproduction_table="<ewok>/reproduction.parquet",
     log:
         "<logs>/check_reproduction.log",
     benchmark:
         "<benchmarks>/check_reproduction.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
         coefficients=options(coefficients=ewok_outputs.coefficients(study)),
         published=subpath(input.published, parent=True),
-        contents=contents(PUBLISHED),
         code=digest_code("reproduction check", "worldprobe.benchmarks.ewok.analysis.reproduction"),
     message:
         "Comparing our numbers with the published ones"

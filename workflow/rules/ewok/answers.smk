@@ -6,7 +6,7 @@ rule score:
     input:
         item_tables=ewok_outputs.item_tables(study),
         weights=weight_inputs,
-        prompts=prompt_files(),
+        prompts=PROMPT_FILES,
     output:
         evidence=ewok_outputs.evidence(study, "{model}"),
     log:
@@ -15,7 +15,7 @@ rule score:
         "<benchmarks>/score/{model}.tsv"
     conda:
         engine_environment
-    threads: need("threads")
+    threads: lambda wildcards: needed(wildcards).threads
     resources:
         **machine(),
     params:
@@ -23,7 +23,7 @@ rule score:
         kept_since=kept_since("score"),
         eval_types=",".join(ewok["eval_types"]),
         asking=prompting_options,
-        contents=contents(own_weights, prompt_files()),
+        contents=contents(own_weights, PROMPT_FILES),
         method=methods.SCORE,
         reading=methods.READING,
     message:

@@ -11,6 +11,7 @@ rule train_vectors:
         "<logs>/train_vectors.log",
     benchmark:
         "<benchmarks>/train_vectors.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
@@ -30,10 +31,11 @@ rule fetch_baseline:
         "<logs>/fetch_baseline/{baseline}/package.log",
     benchmark:
         "<benchmarks>/fetch_baseline/{baseline}.tsv"
+    localrule: True
     conda:
         "../../../envs/scoring.yaml"
     params:
-        package=chosen_source,
+        package=lookup(dpath="{baseline}", within=BASELINE_SOURCES),
     message:
         "Fetching what the baseline {wildcards.baseline} reads ({params.package})"
     shell:
@@ -51,12 +53,13 @@ rule judge_baseline:
         "<logs>/judge_baseline/{condition}/{baseline}.log",
     benchmark:
         "<benchmarks>/judge_baseline/{condition}/{baseline}.tsv"
+    localrule: True
     conda:
         "../../../envs/scoring.yaml"
     params:
         source=baseline_source,
         allow_pickle=options(ewok["baselines"]["word2vec"], ["allow_pickle"]),
-        contents=contents(own_vectors),
+        contents=contents(lambda wildcards: [BASELINE_SOURCES[wildcards.baseline]]),
         code=digest_code("baselines judge"),
     message:
         "Judging items by {wildcards.baseline} ({params.source})"
@@ -76,6 +79,7 @@ rule measure_surface:
         "<logs>/measure_surface.log",
     benchmark:
         "<benchmarks>/measure_surface.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:

@@ -12,6 +12,7 @@ rule import_human_ratings:
         "<logs>/import_human_ratings.log",
     benchmark:
         "<benchmarks>/import_human_ratings.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
@@ -34,6 +35,7 @@ rule judge_human:
         "<logs>/judge_human.log",
     benchmark:
         "<benchmarks>/judge_human.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:

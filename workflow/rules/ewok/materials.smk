@@ -15,6 +15,7 @@ rule fetch_ewok_config:
         "<logs>/fetch_ewok_config.log",
     benchmark:
         "<benchmarks>/fetch_ewok_config.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
@@ -37,12 +38,13 @@ rule compile_templates:
         "<logs>/compile_templates.log",
     benchmark:
         "<benchmarks>/compile_templates.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
         source=MATERIAL_SOURCE,
         how=COMPAT,
-        contents=contents(own_materials),
+        contents=contents(OWN_MATERIALS),
         method=methods.TEMPLATES,
     message:
         "Compiling templates from {params.source}"
@@ -58,6 +60,7 @@ use rule compile_templates as compile_family_templates with:
         "<logs>/compile_family_templates.log",
     benchmark:
         "<benchmarks>/compile_family_templates.tsv"
+    localrule: True
     params:
         how=f"{COMPAT} --families",
 
@@ -65,7 +68,7 @@ use rule compile_templates as compile_family_templates with:
 rule fill_items:
     """Items of one version of one condition: templates with their slots filled."""
     input:
-        template_table=template_table,
+        template_table=lambda wildcards: ewok_outputs.template_table(study, wildcards.condition),
         materials=material_files,
     output:
         item_table="<ewok>/items/{condition}/version_{version}.parquet",
@@ -73,12 +76,13 @@ rule fill_items:
         "<logs>/fill_items/{condition}/{version}.log",
     benchmark:
         "<benchmarks>/fill_items/{condition}/{version}.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
         source=MATERIAL_SOURCE,
         filling=filling,
-        contents=contents(own_materials),
+        contents=contents(OWN_MATERIALS),
         method=methods.ITEMS,
     message:
         "Filling version {wildcards.version} of {wildcards.condition}"
@@ -90,13 +94,14 @@ rule fill_items:
 rule gather_items:
     """The items of a condition: its versions together, those with the texts of another marked."""
     input:
-        version_tables=version_tables,
+        version_tables=lambda wildcards: ewok_outputs.version_tables(study, wildcards.condition),
     output:
         item_table="<ewok>/items/{condition}.parquet",
     log:
         "<logs>/gather_items/{condition}.log",
     benchmark:
         "<benchmarks>/gather_items/{condition}.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:

@@ -6,21 +6,21 @@ rule run_notebook:
     input:
         notebook=notebook_file,
         summary_table="<ewok>/summaries.parquet",
-        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS)
-        + ewok_outputs.judgements_besides(study),
-        materials=builtin_files(),
+        judgement_tables=ewok_outputs.summarized(ANSWERED),
+        materials=BUILTIN_FILES,
     output:
         fragment="<results>/notebooks/{notebook}.html",
     log:
         "<logs>/run_notebook/{notebook}.log",
     benchmark:
         "<benchmarks>/run_notebook/{notebook}.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
         folder=subpath(input.summary_table, parent=True),
         condition=ewok_outputs.reference(study),
-        materials=builtin_source,
+        materials=lambda wildcards: BUILTIN,
         registry=registry_file,
         models=NAMES,
         contents=contents(notebook_file),

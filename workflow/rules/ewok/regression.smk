@@ -4,7 +4,7 @@
 rule fit_mixed_model:
     """The paper's mixed-effects logistic regression, or one with random slopes, in R's lme4."""
     input:
-        judgement_tables=ewok_outputs.regressed(study, MODELS_WITH_ANSWERS),
+        judgement_tables=ewok_outputs.regressed(ANSWERED),
         feature_table=ewok_outputs.surface_features(study),
     output:
         coefficient_table="<ewok>/regression/mixed_model.parquet",
@@ -14,10 +14,9 @@ rule fit_mixed_model:
         "<benchmarks>/fit_mixed_model.tsv"
     conda:
         "../../../envs/stats.yaml"
-    threads: 1
     resources:
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(120),
+        mem_mb=lambda wildcards, attempt: 8000 * attempt,
+        runtime=lambda wildcards, attempt: 120 * attempt,
     params:
         missing=missing,
         random_effects=study["ewok"]["mixed_model"]["random_effects"],
@@ -32,7 +31,7 @@ rule fit_mixed_model:
 rule fit_fixed_effects:
     """Cross-check of the mixed model without R: fixed effects only, with standard errors clustered by item."""
     input:
-        judgement_tables=ewok_outputs.regressed(study, MODELS_WITH_ANSWERS),
+        judgement_tables=ewok_outputs.regressed(ANSWERED),
         feature_table=ewok_outputs.surface_features(study),
     output:
         coefficient_table="<ewok>/regression/fixed_effects.parquet",
@@ -40,6 +39,7 @@ rule fit_fixed_effects:
         "<logs>/fit_fixed_effects.log",
     benchmark:
         "<benchmarks>/fit_fixed_effects.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:

@@ -12,6 +12,7 @@ rule summarize_trials:
         "<logs>/summarize_trials.log",
     benchmark:
         "<benchmarks>/summarize_trials.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
@@ -35,6 +36,7 @@ rule compare_tuples:
         "<logs>/compare_tuples.log",
     benchmark:
         "<benchmarks>/compare_tuples.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
@@ -57,11 +59,11 @@ rule check_worldsense_reproduction:
         "<logs>/check_worldsense_reproduction.log",
     benchmark:
         "<benchmarks>/check_worldsense_reproduction.tsv"
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
         published=subpath(input.published, parent=True),
-        contents=contents([in_repository("resources/published/worldsense.csv")]),
         code=digest_code(
             "reproduction check", "worldprobe.benchmarks.worldsense.analysis.reproduction"
         ),

@@ -9,8 +9,9 @@ use rule generate_set as generate_examples with:
         "<logs>/generate_examples/{set}.log",
     benchmark:
         "<benchmarks>/generate_examples/{set}.tsv"
+    localrule: True
     params:
-        subset=examples_subset(),
+        subset=EXAMPLES_SUBSET,
     message:
         "Generating examples for WorldSense's set {wildcards.set}"
 
@@ -19,8 +20,8 @@ rule ask:
     """Responses: what a model answers in every trial of every set, by every prompting strategy, loaded once."""
     input:
         trial_tables=TRIAL_TABLES,
-        example_tables=example_tables(),
-        prompt_sets=prompting_files(),
+        example_tables=EXAMPLE_TABLES,
+        prompt_sets=PROMPTING_FILES,
         weights=weight_inputs,
     output:
         responses=worldsense_outputs.left_by(study, "{model}"),
@@ -30,14 +31,14 @@ rule ask:
         "<benchmarks>/ask/{model}.tsv"
     conda:
         engine_environment
-    threads: need("threads")
+    threads: lambda wildcards: needed(wildcards).threads
     resources:
         **machine(),
     params:
         model=model_options,
         kept_since=kept_since("ask"),
         asking=asking_options,
-        contents=contents(own_weights, prompting_files()),
+        contents=contents(own_weights, PROMPTING_FILES),
         method=methods.ASK,
         reading=methods.READING,
     message:

@@ -4,7 +4,7 @@
 rule generate_set:
     """A set that is asked: every problem, size, complexity, skin and wording of it equally often."""
     input:
-        skins=skin_files(),
+        skins=SKIN_FILES,
     output:
         trials="<worldsense>/trials/{set}.parquet",
     log:
@@ -13,11 +13,12 @@ rule generate_set:
         "<benchmarks>/generate_set/{set}.tsv"
     wildcard_constraints:
         set="(?!train-)[a-z-]+",
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
-        subset=subset(),
-        contents=contents(skin_files()),
+        subset=SUBSET,
+        contents=contents(SKIN_FILES),
         method=methods.TRIALS,
     message:
         "Generating WorldSense's set {wildcards.set}"
@@ -29,7 +30,7 @@ rule generate_set:
 rule generate_train:
     """A training set, as a table and as dialogues; each begins with the smaller ones."""
     input:
-        skins=skin_files(),
+        skins=SKIN_FILES,
     output:
         trials="<worldsense>/trials/train-{samples}.parquet",
         dialogues="<worldsense>/trials/train-{samples}.jsonl.gz",
@@ -39,11 +40,12 @@ rule generate_train:
         "<benchmarks>/generate_train/{samples}.tsv"
     wildcard_constraints:
         samples="10k|100k|1m",
+    localrule: True
     conda:
         "../../../envs/analysis.yaml"
     params:
-        subset=subset(),
-        contents=contents(skin_files()),
+        subset=SUBSET,
+        contents=contents(SKIN_FILES),
         method=methods.TRIALS,
     message:
         "Generating WorldSense's set train-{wildcards.samples}"

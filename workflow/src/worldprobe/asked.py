@@ -99,10 +99,12 @@ def asked(
     def answers(study: Study, model: str) -> list[str]:
         return [f"{root(study)}/scores/{model}.parquet"] if model in study["models"] else []
 
+    def scored(study: Study) -> list[str]:
+        return [path for model in study["models"] for path in answers(study, model)]
+
     def outputs(study: Study, _registry: Registry) -> list[str]:
         stems = ["summaries", *["comparisons"] * (len(study["models"]) > 1)]
-        scored = [path for model in study["models"] for path in answers(study, model)]
-        return [*scored, *(f"{root(study)}/{stem}.parquet" for stem in stems)]
+        return [*scored(study), *(f"{root(study)}/{stem}.parquet" for stem in stems)]
 
     def page_files(study: Study, models: Sequence[str]) -> PageFiles | None:
         found = tuple(path for model in models for path in answers(study, model))
@@ -117,6 +119,7 @@ def asked(
         settings=settings,
         outputs=outputs,
         answers=answers,
+        analysed={"summarize": scored, "compare": scored},
         rule=f"ask_{name}",
         displays=(print_accuracy, *displays),
         page=Page((SECTION, *sections), Input(Summaries), compose, page_files),

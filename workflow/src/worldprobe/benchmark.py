@@ -9,7 +9,7 @@ benchmarks whenever it starts: they may import pandas, but no matplotlib, SciPy 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial, update_wrapper
 from importlib import import_module
 from inspect import signature
@@ -381,13 +381,15 @@ class Benchmark:
             report.
         answers: study, model -> the files that evaluating the model leaves.
         rule: the rule that evaluates a model.
+        analysed: command, ``summarize`` or ``compare`` -> a function of the study that gives the
+            tables which the shared rule of this name takes (``workflow/rules/scores.smk``), if the
+            benchmark has no rules of its own for them.
         extra_models: study -> the models that it evaluates besides the study's own.
         complete: study, registry -> the registry with what depends on the study.
         displays: its tables and figures, those of one section in the order of the report.
         page: its part of the report, if it has one.
-        scores: its form of ``contracts.results.Scores``, if the shared rules and commands compute
-            its summaries and comparisons (``workflow/rules/scores.smk``): ``answers`` are then
-            tables of scores.
+        scores: its form of ``contracts.results.Scores``, if the shared commands compute its
+            summaries and comparisons: ``answers`` are then tables of scores.
         reproduce: files of a study -> its published numbers next to ours
             (``analysis.reproduction.Checked``): the summaries, the folder of published numbers, and
             options of ``reproduction check`` that it understands.
@@ -406,6 +408,7 @@ class Benchmark:
     outputs: Callable[[Study, Registry], list[str]] = nothing
     answers: Callable[[Study, str], list[str]] = nothing
     rule: str = ""
+    analysed: Mapping[str, Callable[[Study], list[str]]] = field(default_factory=dict)
     extra_models: Callable[[Study], list[str]] = nothing
     complete: Callable[[Study, dict[str, dict[str, Any]]], dict[str, dict[str, Any]]] | None = None
     displays: tuple[Display, ...] = ()

@@ -184,6 +184,11 @@ def pages() -> dict[str, str]:
     return {name: place for extension in extensions() for name, place in extension.pages.items()}
 
 
+def pages_of(study: Mapping[str, Any], folder: str) -> list[str]:
+    """Those of them that a study makes, whose results are in a folder."""
+    return [page for page in pages() if f"{folder}/{page}" in outputs(study)]
+
+
 def comparing(
     table: str,
 ) -> Callable[[list[Path]], tuple[Any, dict[str, Any], str, dict[str, Any]]] | None:

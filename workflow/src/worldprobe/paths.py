@@ -39,6 +39,16 @@ IS_PLACE = "place or name"
 Place = Annotated[str, IS_PLACE]
 
 
+def shipped_file(path: Path) -> Path:
+    """A file, or, where there is none of that name, the one of that name that the package brings.
+
+    >>> shipped_file(Path("config/models.yaml")).is_file(), shipped_file(Path("no/such.yaml"))
+    (True, PosixPath('no/such.yaml'))
+    """
+    packaged = REPOSITORY / path
+    return packaged if not path.exists() and packaged.is_file() else path
+
+
 def edition(text: str) -> str:
     """The full name of an edition of our own materials; any other place of materials as it is.
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from worldprobe import __version__
-from worldprobe.cli.options import shipped_file
 from worldprobe.errors import UserError
 from worldprobe.files import refuse_checkout, write_text
 from worldprobe.log import LOGGER
+from worldprobe.paths import shipped_file
 
 #: Why a file may not lie under version control.
 HELD = "it would hold protected items"

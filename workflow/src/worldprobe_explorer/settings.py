@@ -48,7 +48,7 @@ def tables(study: Mapping[str, Any], models: Sequence[str]) -> list[str]:
 def _of_ewok(study: Mapping[str, Any], benchmark: Benchmark, models: Sequence[str]) -> list[str]:
     items = ewok.item_tables(study)
     if ewok_study.is_released(study):
-        return [*items, *ewok.judgements(study, models)]
+        return [*items, *ewok.judgements(study)]
     answers = [path for model in models for path in benchmark.answers(study, model)]
     if not answers:
         return []

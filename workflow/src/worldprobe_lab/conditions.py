@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,14 +49,26 @@ def has_conditions(study: Study) -> bool:
     return len(compared_conditions(study)) > 1 and not is_released(study)
 
 
-def judgements_of_conditions(study: Study, models: Iterable[str]) -> list[str]:
+def judgements_of_conditions(study: Study) -> list[str]:
     """Judgements of models under every condition, the reference first."""
-    chosen = list(models)
     return [
         path
         for condition in compared_conditions(study)
-        for path in judgements(study, chosen, condition=condition)
+        for path in judgements(study, condition=condition)
     ]
+
+
+def condition_options(study: Study) -> dict[str, list[list[str]]]:
+    """The judgements of each condition, the reference first, and its title, as options."""
+    titles = {
+        name: condition.get("title") for name, condition in study["ewok"]["conditions"].items()
+    }
+    return {
+        "judgements": [
+            [name, *judgements(study, condition=name)] for name in compared_conditions(study)
+        ],
+        "condition_title": [[name, title] for name, title in titles.items() if title],
+    }
 
 
 SECTION = Section(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -37,12 +36,11 @@ def family_items(study: Study) -> list[str]:
     return [paths(study).items(condition) for condition in family_conditions(study)]
 
 
-def family_judgements(study: Study, models: Iterable[str]) -> list[str]:
+def family_judgements(study: Study) -> list[str]:
     """Judgements about families: of models, and of baselines."""
-    chosen = list(models)
     paths_of_models, paths_of_baselines = [], []
     for condition in family_conditions(study):
-        paths_of_models += judgements(study, chosen, condition=condition)
+        paths_of_models += judgements(study, condition=condition)
         paths_of_baselines += baseline_judgements(study, condition)
     return paths_of_models + paths_of_baselines
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from worldprobe.benchmark import Study
+from worldprobe.benchmark import Registry, Study
 from worldprobe.errors import MachineError, UserError, did_you_mean
 from worldprobe.extensions import load
 from worldprobe.files import write_text
@@ -160,6 +160,30 @@ def trainings(study: Mapping[str, Any], registry: Mapping[str, Mapping[str, Any]
         for model, card in registry.items()
         if card.get("series_of") in study.get("series", ())
     ]
+
+
+def parts_of(study: Study, registry: Registry, size: int | None) -> dict[str, list[list[Place]]]:
+    """Training -> its checkpoints, in as many parts as there are jobs.
+
+    Args:
+        study: a validated study.
+        registry: model id -> card.
+        size: checkpoints of a job; None: all.
+
+    >>> study = {"benchmarks": ["ewok"], "series": ["pythia"]}
+    >>> series = {"revisions": "step{n}", "n": [1, 2, 4]}
+    >>> card = {"series_of": "pythia", "checkpoint": "me/pythia", "series": series}
+    >>> [[place.number for place in part] for part in parts_of(study, {"a": card}, 2)["a"]]
+    [[1, 2], [4]]
+    >>> parts_of(study | {"series": []}, {"a": card}, None)
+    {}
+    """
+    parts = {}
+    for model in trainings(study, registry) if with_series(study) else []:
+        places = places_of(registry[model])
+        step = size or len(places)
+        parts[model] = [places[start : start + step] for start in range(0, len(places), step)]
+    return parts
 
 
 def add_trainings(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from worldprobe.benchmark import Registry, Study
 from worldprobe.benchmarks.ewok.figures.paradigms import human_agreement
 from worldprobe.benchmarks.ewok.outputs import paths, reference
@@ -59,11 +57,13 @@ def own_answers(study: Study) -> list[str]:
     return [path for path in (human["responses"], human["key"]) if path]
 
 
-def graded_evidence(study: Study, models: Iterable[str]) -> list[str]:
+def graded_evidence(study: Study) -> list[str]:
     """What models answered in degrees (log probabilities, ratings) about the items of the reference
     condition.
     """
     names = [name for name in study["ewok"]["eval_types"] if is_graded(name)]
     return [
-        paths(study).evidence(reference(study), name, model) for name in names for model in models
+        paths(study).evidence(reference(study), name, model)
+        for name in names
+        for model in study["models"]
     ]

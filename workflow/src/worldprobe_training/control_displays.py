@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,20 +45,17 @@ def has_doses(study: Study, registry: Registry) -> bool:
     return len(set(study["controls"]["doses"])) > 1
 
 
-def control_judgements(study: Study, registry: Registry, models: Iterable[str]) -> list[str]:
+def control_judgements(study: Study, registry: Registry) -> list[str]:
     """Judgements of the control models' log probabilities."""
-    controls = set(control_models(study, registry))
-    wanted = [model for model in models if model in controls]
-    return judgements(study, wanted, ["logprobs"]) if has_generalisation(study, registry) else []
+    controls = {**study, "models": control_models(study, registry)}
+    return judgements(controls, ["logprobs"]) if has_generalisation(study, registry) else []
 
 
-def readings(study: Study, registry: Registry, models: Iterable[str]) -> list[str]:
+def readings(study: Study, registry: Registry) -> list[str]:
     """What each control model reads, as ``controls measure`` takes it."""
-    controls = set(control_models(study, registry))
     return [
         f"{model}={','.join(registry[model]['control']['reads'])}"
-        for model in models
-        if model in controls
+        for model in control_models(study, registry)
     ]
 
 

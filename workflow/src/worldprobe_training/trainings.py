@@ -16,8 +16,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PlainSerializer
 
 from worldprobe.benchmark import Registry, Study
+from worldprobe.benchmarks.ewok import outputs as ewok
+from worldprobe.benchmarks.worldsense import outputs as worldsense
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.paths import StudyPaths
 from worldprobe.settings.blocks import (
     Block,
     Count,
@@ -392,7 +393,7 @@ def _with_seeds(base: str, how: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def root(study: Study) -> str:
     """The folder of everything about fine-tuning."""
-    return f"{StudyPaths.of(study).benchmark('worldsense')}/finetuning"
+    return f"{worldsense.root(study)}/finetuning"
 
 
 def model_folder(study: Study, name: str) -> str:
@@ -484,6 +485,44 @@ def _all_parts(study: Study) -> Iterator[Mapping[str, Any]]:
         yield from (*one.train, *one.mix)
     for how in block(study)["start"].values():
         yield from how.get("vocabulary_from", ())
+
+
+def tokenizer_of(study: Study, base: str) -> str | None:
+    """The folder of a small model's finished tokenizer, if it has one.
+
+    >>> start = {"small": {"tokenizer": "phrases"}, "own": {"tokenizer": "mine"}, "new": {}}
+    >>> block = {"start": start, "bases": []}
+    >>> study = {"study": "s", "worldsense": {"finetuning": block}}
+    >>> [tokenizer_of(study, base) for base in start]
+    ['results/s/worldsense/finetuning/phrases', 'mine', None]
+    """
+    named = block(study)["start"][base].get("tokenizer")
+    return f"{root(study)}/{PHRASES}" if named == PHRASES else named
+
+
+def tokenizer_texts(study: Study, base: str) -> list[str]:
+    """What the tokenizer of a small model learns from, if it is not finished."""
+    how = block(study)["start"][base]
+    return [] if how.get("tokenizer") else training_files(study, how.get("vocabulary_from", ()))
+
+
+def forbidden_sets(study: Study) -> list[str]:
+    """What no training may contain: EWoK's items, and all sets that are asked but those that are
+    training data by design, and those whose trials in the words of training may be drawn for both.
+    """
+    sets = [
+        worldsense.trial_table(study, name)
+        for name in worldsense.asked_sets(study)
+        if not name.startswith(("memorisation", "same-skins"))
+    ]
+    return [*sets, *(ewok.item_tables(study) if study["ewok"] else [])]
+
+
+def external_answers(study: Study) -> list[str]:
+    """What bases and fine-tuned models answer other benchmarks."""
+    how = block(study)
+    asked = dict.fromkeys([*how["bases"], *made_models(study)]) if how["external"] else ()
+    return [f"{worldsense.root(study)}/external/{model}.csv" for model in asked]
 
 
 def add_models(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:

@@ -241,11 +241,6 @@ def answers_by_rule(study: Study, model: str) -> dict[str, list[str]]:
     return {rule: paths for rule, paths in left.items() if paths}
 
 
-def add_models(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The registry with the models that extensions add, e.g. those that a study fine-tunes."""
-    return registry | extensions.add_models(study, registry)
-
-
 def all_models(study: Study) -> list[str]:
     """The study's models, and those that a benchmark evaluates besides."""
     more = [model for benchmark in of_study(study) for model in benchmark.extra_models(study)]

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
-from worldprobe.cli.options import shipped_file
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.checkpoint import NO_ADAPTER, locate, short_name
 from worldprobe.models.registry import CAUSAL, MASKED, check_name, refuse_prompting
 from worldprobe.operations.resources import claim_gpus
-from worldprobe.paths import REGISTRY, Place
+from worldprobe.paths import REGISTRY, Place, shipped_file
 from worldprobe.settings.blocks import Count, Finding, option_words, parse
 from worldprobe.settings.documents import Source
 from worldprobe.settings.registry import Kind, Loading, loading_words

@@ -19,13 +19,12 @@ from worldprobe.cli.options import (
     Revision,
     TrustRemoteCode,
     between,
-    shipped_file,
 )
 from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.models.checkpoint import HUB_ID, HUB_PREFIX, availability, fetch
 from worldprobe.models.registry import card, select
-from worldprobe.paths import REGISTRY
+from worldprobe.paths import REGISTRY, shipped_file
 
 app = App(name="models", help="List, plan, fetch and import models.")
 

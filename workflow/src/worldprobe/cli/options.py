@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from worldprobe.archives import EXPORT_VARIABLE
 from worldprobe.errors import UserError
-from worldprobe.paths import REPOSITORY, Place
+from worldprobe.paths import Place
 
 if TYPE_CHECKING:
     from cyclopts import Token
@@ -252,16 +252,6 @@ def named_groups(groups: Iterable[Sequence[str]]) -> dict[str, list[str]]:
             )
         by_name[name] = models
     return by_name
-
-
-def shipped_file(path: Path) -> Path:
-    """A file, or, where there is none of that name, the one of that name that the package brings.
-
-    >>> shipped_file(Path("config/models.yaml")).is_file(), shipped_file(Path("no/such.yaml"))
-    (True, PosixPath('no/such.yaml'))
-    """
-    packaged = REPOSITORY / path
-    return packaged if not path.exists() and packaged.is_file() else path
 
 
 def password(given: str | None) -> str | None:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from worldprobe.benchmarks import benchmark_of, benchmarks
-from worldprobe.cli.options import Names, Registry, shipped_file
+from worldprobe.cli.options import Names, Registry
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import read_text, write_text
 from worldprobe.log import LOGGER
-from worldprobe.paths import REGISTRY, Place
+from worldprobe.paths import REGISTRY, Place, shipped_file
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Display

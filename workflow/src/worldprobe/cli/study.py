@@ -7,17 +7,11 @@ from pathlib import Path
 
 from cyclopts import App
 
-from worldprobe.benchmarks import (
-    add_models,
-    all_models,
-    answers_by_rule,
-    complete_registry,
-    settings_classes,
-)
-from worldprobe.cli.options import ConfigFiles, shipped_file
+from worldprobe.benchmarks import settings_classes
+from worldprobe.cli.options import ConfigFiles
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.paths import REGISTRY, REPOSITORY, RESULTS
+from worldprobe.paths import REGISTRY, REPOSITORY, RESULTS, shipped_file
 
 config = App(name="config", help="Check configuration files.")
 
@@ -132,24 +126,14 @@ def status(
             )
         settings = merge(settings, stated or {})
     results = (prefix / RESULTS).as_posix()
-    study, *_ = read_settings(
-        settings,
-        files,
-        {},
-        REPOSITORY,
-        settings_classes,
-        complete_registry,
-        results,
-        add_models,
-        all_models,
-    )
+    study, *_ = read_settings(settings, files, {}, results)
     print(f"Study {study['study']}")
-    models = [model for model in all_models(study) if answers_by_rule(study, model)]
-    if not models:
+    lines = progress(study, directory)
+    if not lines:
         print(
             "No model is asked: this study uses released results, or none of its benchmarks asks"
             " models."
         )
-    width = max(map(len, models), default=0)
-    for model, state, detail in progress(study, answers_by_rule, models, directory):
+    width = max((len(model) for model, *_ in lines), default=0)
+    for model, state, detail in lines:
         print(f"{model:{width}}  {state:10}  {detail}".rstrip())

@@ -178,3 +178,15 @@ def refuse_prompted(
 def with_article(kind: str) -> str:
     """The kind's name with its article."""
     return f"{'an' if NAMES[kind][0] in 'aeiou' else 'a'} {NAMES[kind]}"
+
+
+def chat_template(prompting: Mapping[str, Any], card: Mapping[str, Any]) -> str:
+    """Whether a model is asked through its chat template: ``auto`` follows its card.
+
+    >>> [chat_template({"chat_template": "auto"}, {"chat": chat}) for chat in (True, False)]
+    ['always', 'never']
+    >>> chat_template({"chat_template": "never"}, {"chat": True})
+    'never'
+    """
+    wanted = str(prompting["chat_template"])
+    return wanted if wanted != "auto" else "always" if card["chat"] else "never"

@@ -103,6 +103,40 @@ def needs(card: Mapping[str, Any], gpu_memory_gb: float = 80.0) -> Needs:
     return Needs(gpus, threads, int(8_000 + 1.2e3 * weights_gb), int(60 + 4 * weights_gb))
 
 
+def job_resources(
+    needs: Needs, site: Mapping[str, Any], attempt: int, on_cluster: bool
+) -> dict[str, Any]:
+    """What a job asks for, by the names of Snakemake and its executor for SLURM; where it is None,
+    nothing is asked. ``devices`` are its GPUs however the site is asked for them.
+
+    Args:
+        needs: of the first attempt.
+        site: facts of the cluster.
+        attempt: from 1.
+        on_cluster: whether jobs are submitted.
+
+    >>> site = {"gres": "gpu:a100", "gpu_model": "a100", "constraint": None, "partition": "long"}
+    >>> site |= {"gpu_partition": "gpu", "longest_minutes": None}
+    >>> asked = job_resources(Needs(2, 8, 15_000, 84), site, 1, on_cluster=True)
+    >>> asked["gpu"], asked["gres"], asked["devices"], asked["slurm_partition"]
+    (0, 'gpu:a100:2', 2, 'gpu')
+    >>> job_resources(Needs(0, 1, 3_000, 30), site, 1, on_cluster=True)["slurm_partition"]
+    'long'
+    """
+    gpus, _, memory, minutes = needs.in_attempt(attempt, site["longest_minutes"])
+    by_gres = on_cluster and bool(site["gres"])
+    return {
+        "gpu": 0 if by_gres else gpus,
+        "gpu_model": site["gpu_model"] if gpus and not by_gres else None,
+        "gres": f"{site['gres']}:{gpus}" if gpus and by_gres else None,
+        "constraint": site["constraint"] if gpus else None,
+        "slurm_partition": (gpus and site["gpu_partition"]) or site["partition"],
+        "mem_mb": memory,
+        "runtime": minutes,
+        "devices": gpus,
+    }
+
+
 def tuning_needs(
     card: Mapping[str, Any], settings: Mapping[str, Any], gpu_memory_gb: float = 80.0
 ) -> Needs:

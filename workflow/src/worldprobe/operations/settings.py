@@ -7,20 +7,22 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
+from worldprobe.benchmarks import all_models, complete_registry, settings_classes
 from worldprobe.errors import UserError
+from worldprobe.extensions import add_models
 from worldprobe.files import write_text
 from worldprobe.models.checkpoint import NO_ADAPTER, base_folder, folder_of
 from worldprobe.models.weights import files_of
-from worldprobe.paths import RESULTS
+from worldprobe.paths import RESULTS, shipped_file
 from worldprobe.settings import check_models, read_registry, read_site, read_study
 from worldprobe.settings.registry import Card
-from worldprobe.settings.study import Blocks, extended
+from worldprobe.settings.study import extended
 
 
 class Settings(NamedTuple):
@@ -43,14 +45,7 @@ def read_settings(
     settings: Mapping[str, Any],
     files: Sequence[str | Path],
     options: Mapping[str, Any],
-    home: Path,
-    blocks: Blocks,
-    complete: Callable[[dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]],
     results: str = RESULTS,
-    add: Callable[
-        [dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]
-    ] = lambda _, registry: registry,
-    asked: Callable[[dict[str, Any]], list[str]] = lambda study: study["models"],
 ) -> Settings:
     """Read and check everything that a run is configured by.
 
@@ -58,24 +53,20 @@ def read_settings(
         settings: the configuration as merged by Snakemake.
         files: the files it comes from, the strongest last.
         options: what ``--config`` says.
-        home: the repository, for files that are not in the working directory.
-        blocks: gives the classes of the blocks of benchmarks.
-        complete: study and registry -> the registry with what depends on the study.
         results: the folder of all studies' results.
-        add: study and registry -> the registry with the models that the study makes from others.
-        asked: study -> all models that are asked, also those that only one benchmark names.
 
     Raises:
         UserError: a mistake in any of the files, or a file that they name and that does not exist.
     """
-    study = read_study(settings, files, blocks, options) | {"results": results}
-    registry_file = _find(study["registry"], home)
-    registry = add(study, read_registry(registry_file))
+    study = read_study(settings, files, settings_classes, options) | {"results": results}
+    registry_file = str(shipped_file(Path(study["registry"])))
+    registry = read_registry(registry_file)
+    registry |= add_models(study, registry)
     check_models(study, registry, files, registry_file)
-    registry = complete(study, registry)
-    for model in asked(study):
+    registry = complete_registry(study, registry)
+    for model in all_models(study):
         check_folders(model, registry[model], registry_file)
-    site = read_site(_find("config/cluster.yaml", home), os.environ)
+    site = read_site(str(shipped_file(Path("config/cluster.yaml"))), os.environ)
     return Settings(study, registry, registry_file, site)
 
 
@@ -120,12 +111,43 @@ def model_files(card: Mapping[str, Any]) -> list[str]:
     return [str(path) for path in files]
 
 
+def is_made(card: Mapping[str, Any]) -> bool:
+    """Whether the workflow trains the model itself."""
+    return bool(card.get("control") or card.get("tuned"))
+
+
 def is_folder(card: Mapping[str, Any]) -> bool:
-    """Whether a checkpoint is a folder, or a GGUF file, of the user's rather than to be fetched."""
+    """Whether a checkpoint is a folder, or a GGUF file, of the user's rather than to be fetched or
+    made.
+    """
     place = card["checkpoint"] or ""
-    return card["engine"] not in ("openai", "rule") and (
+    return not (is_made(card) or card["engine"] in ("openai", "rule")) and (
         place.startswith((".", "/", "~")) or os.path.exists(place)
     )
+
+
+def weight_files(card: Mapping[str, Any], notes: str) -> list[str]:
+    """What must be there before a model is loaded: a folder that is made here, the files of the
+    user's, the note that a hub's model was fetched.
+
+    Args:
+        card: of the model.
+        notes: folder of its notes.
+
+    >>> card = {"checkpoint": "me/tiny", "revision": "main", "engine": "transformers"}
+    >>> weight_files(card, "results/models/tiny")
+    ['results/models/tiny/79c351d92763.json']
+    >>> weight_files(card | {"engine": "openai"}, "results/models/tiny")
+    []
+    >>> weight_files(card | {"checkpoint": "results/small", "tuned": "small"}, "")
+    ['results/small']
+    """
+    if is_made(card):
+        return [card["checkpoint"]]
+    files = model_files(card)
+    if is_folder(card) or card["engine"] in ("openai", "rule"):
+        return files
+    return [*files, f"{notes}/{source_key(card)}.json"]
 
 
 def source_key(card: Mapping[str, Any]) -> str:
@@ -137,21 +159,12 @@ def source_key(card: Mapping[str, Any]) -> str:
     return hashlib.sha256(source.encode()).hexdigest()[:12]
 
 
-def _find(name: str, home: Path) -> str:
-    """A file in the working directory, or else the repository's own."""
-    if os.path.exists(name) or not (home / name).exists():
-        return name
-    return os.path.relpath(home / name) if home == Path.cwd() else str(home / name)
-
-
 def check_folders(model: str, card: Mapping[str, Any], registry_file: str) -> None:
     """The folders that a model's card names exist.
 
     Raises:
         UserError: one does not.
     """
-    if card.get("control") or card.get("tuned"):
-        return
     named = [("tokenizer", card["tokenizer"])] if card.get("tokenizer") else []
     if is_folder(card):
         named.append(("checkpoint", card["checkpoint"]))

@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from worldprobe.benchmark import Registry
+from worldprobe.benchmarks import all_models, answers_by_rule, outdated
 from worldprobe.paths import StudyPaths
-
-#: The study and a model -> the files that evaluating it leaves, by the rule that makes them.
-Answers = Callable[[Mapping[str, Any], str], Mapping[str, Sequence[str]]]
 
 #: What the main process passes to its jobs on a cluster, which read the configuration again while
 #: answers come in.
@@ -26,8 +25,6 @@ FIRST = ("fetch_model", "train_control")
 
 def missing_models(
     study: Mapping[str, Any],
-    answers: Answers,
-    models: Sequence[str],
     folder: Path = Path(),
 ) -> dict[str, str]:
     """The study's models without answers, and why, in one line each; none where the study allows
@@ -38,22 +35,26 @@ def missing_models(
 
     Args:
         study: a validated study.
-        answers: the study and a model -> the files that evaluating it leaves, by the rule that
-            makes them.
-        models: ids of all that are evaluated.
         folder: where Snakemake runs.
     """
     logs = folder / StudyPaths.of(study).logs
     if not study.get("allow_missing") or not logs.is_dir():
         return {}
     missing = {}
-    for model in models:
-        left = answers(study, model)
-        if all((folder / path).exists() for paths in left.values() for path in paths):
-            continue
-        if why := reason(latest_log(logs, model, left)):
+    for model, left in unfinished(study, folder).items():
+        if left and (why := reason(latest_log(logs, model, left))):
             missing[model] = why
-    return missing if len(missing) < len(models) else {}
+    return missing if len(missing) < len(all_models(study)) else {}
+
+
+def unfinished(study: Mapping[str, Any], folder: Path = Path()) -> dict[str, list[str]]:
+    """Each model that is evaluated -> the rules that have not made all their files."""
+    files = {model: answers_by_rule(study, model) for model in all_models(study)}
+    return {
+        model: [rule for rule in rules if not all((folder / path).exists() for path in rules[rule])]
+        for model, rules in files.items()
+        if rules
+    }
 
 
 #: A model whose fetching failed in so many seconds before a run is left out of it: the command
@@ -81,26 +82,17 @@ def not_fetched(
     return [model for model in models if model in recent]
 
 
-def progress(
-    study: Mapping[str, Any], answers: Answers, models: Sequence[str], folder: Path = Path()
-) -> list[tuple[str, str, str]]:
-    """Each model, whether it is done, failed, unfinished or not begun, and why or how far.
+def progress(study: Mapping[str, Any], folder: Path = Path()) -> list[tuple[str, str, str]]:
+    """Each model that is evaluated, whether it is done, failed, unfinished or not begun, and why or
+    how far.
 
     Args:
         study: a validated study.
-        answers: the study and a model -> the files that evaluating it leaves, by the rule that
-            makes them.
-        models: ids of all that are evaluated.
         folder: where Snakemake runs.
     """
     logs = folder / StudyPaths.of(study).logs
     lines = []
-    for model in models:
-        left = {
-            rule: paths
-            for rule, paths in answers(study, model).items()
-            if not all((folder / path).exists() for path in paths)
-        }
+    for model, left in unfinished(study, folder).items():
         log = latest_log(logs, model, left)
         if not left:
             lines.append((model, "done", ""))
@@ -161,3 +153,45 @@ def share_with_jobs(
         os.environ[variable] = json.dumps(dict(missing))
         return dict(missing)
     return json.loads(os.environ[variable]) if variable in os.environ else dict(missing)
+
+
+def after_failure(
+    study: Mapping[str, Any], registry: Registry, missing: Collection[str]
+) -> Iterator[str]:
+    """Which models have no answers after a run that failed, and how to go on without them, line by
+    line. What an earlier run made with a model that is still missing is removed, e.g. comparisons.
+
+    Args:
+        study: a validated study.
+        registry: model id -> card.
+        missing: ids of the models that this run did without.
+    """
+    failed = missing_models({**study, "allow_missing": True})
+    for model, why in failed.items():
+        yield f"{model} has no answers: {why}"
+    if not study["allow_missing"]:
+        return
+    if set(failed) - set(missing):
+        yield (
+            "Run the same command again: the other models are summarised, these are named as"
+            " missing and tried again."
+        )
+    still = [model for model in failed if model in missing]
+    for path in filter(os.path.isfile, outdated(study, still, registry)):
+        os.remove(path)
+        yield f"Removed, as it was made with {' and '.join(still)}: {path}"
+
+
+def after_success(missing: Collection[str], left_out: Mapping[str, str]) -> Iterator[str]:
+    """Which models and baselines are not in the tables of a run that succeeded, line by line.
+
+    Args:
+        missing: ids of the models that the run did without.
+        left_out: what it did not try again, and why.
+    """
+    for name, why in left_out.items():
+        yield f"{name} was left out: {why}. `make reproduce` tries again."
+    if new := sorted(set(missing) - set(left_out)):
+        yield (
+            f"{', '.join(new)}: answers are there now. Run the same command again to include them."
+        )

@@ -14,6 +14,7 @@ if tables(study, ALL_WITH_ANSWERS):
             "<logs>/explore.log",
         benchmark:
             "<benchmarks>/explore.tsv"
+        localrule: True
         conda:
             ENVS / "analysis.yaml"
         params:
@@ -27,6 +28,3 @@ if tables(study, ALL_WITH_ANSWERS):
         shell:
             "worldprobe explore {input.tables:q} --registry {params.registry:q} --title {params.title:q} {params.text}"
             " --out {output.page:q} &> {log:q}"
-
-    localrules:
-        explore,

@@ -1,38 +1,24 @@
 # Conditions of a study, and levels of families.
 
-from worldprobe_lab.conditions import compared_conditions, judgements_of_conditions
+from worldprobe_lab.conditions import condition_options, judgements_of_conditions
 from worldprobe_lab.families import family_items, family_judgements
-
-
-localrules:
-    compare_conditions,
-    measure_families,
 
 
 rule compare_conditions:
     """Is a model better under one condition than under another? The reference against each other condition."""
     input:
-        judgement_tables=judgements_of_conditions(study, MODELS_WITH_ANSWERS),
+        judgement_tables=judgements_of_conditions(ANSWERED),
     output:
         comparison_table="<ewok>/conditions.parquet",
     log:
         "<logs>/compare_conditions.log",
     benchmark:
         "<benchmarks>/compare_conditions.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
-        conditions=options(
-            judgements=[
-                [name, *ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, condition=name)]
-                for name in compared_conditions(study)
-            ],
-            condition_title=[
-                [name, condition["title"]]
-                for name, condition in ewok["conditions"].items()
-                if condition.get("title")
-            ],
-        ),
+        conditions=options(condition_options(ANSWERED)),
         missing=missing,
         code=digest_code("compare-conditions"),
     message:
@@ -46,13 +32,14 @@ rule measure_families:
     """Accuracy at each level of each family of items, and its slope over levels within bases."""
     input:
         item_table=family_items(study),
-        judgement_tables=family_judgements(study, MODELS_WITH_ANSWERS),
+        judgement_tables=family_judgements(ANSWERED),
     output:
         level_table="<ewok>/families.parquet",
     log:
         "<logs>/measure_families.log",
     benchmark:
         "<benchmarks>/measure_families.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:

@@ -1,21 +1,17 @@
 # How large a study must be, and domains by partial pooling.
 
 
-localrules:
-    plan_studies,
-    pool_domains,
-
-
 rule plan_studies:
     """How many versions and pairs of concepts find a difference of two models? From the variances of this study's."""
     input:
-        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]),
+        judgement_tables=ewok_outputs.judgements(ANSWERED, ["logprobs"]),
     output:
         plan_table="<ewok>/plans.parquet",
     log:
         "<logs>/plan_studies.log",
     benchmark:
         "<benchmarks>/plan_studies.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
@@ -30,7 +26,7 @@ rule plan_studies:
 rule pool_domains:
     """Domains and pairs of concepts by partial pooling, and which orders of domains are sure."""
     input:
-        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS),
+        judgement_tables=ewok_outputs.judgements(ANSWERED),
     output:
         order_table="<ewok>/orders.parquet",
         mean_table="<ewok>/pooled_means.parquet",
@@ -38,6 +34,7 @@ rule pool_domains:
         "<logs>/pool_domains.log",
     benchmark:
         "<benchmarks>/pool_domains.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:

@@ -1,10 +1,6 @@
 # The results that EWoK's authors released, instead of answers of our own.
 
 
-localrules:
-    import_released,
-
-
 rule import_released:
     """Judgements from released results, after the exclusions, reversals and deduplication of the released analysis."""
     input:
@@ -16,6 +12,7 @@ rule import_released:
         "<logs>/import_released.log",
     benchmark:
         "<benchmarks>/import_released.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:

@@ -1,14 +1,10 @@
 # Checkpoints of trainings, scored one after the other, and the learning curves that they make (docs/extras/learning_curves.md).
 
 
-localrules:
-    trace_series_curves,
-
-
 rule score_series:
     """The checkpoints of a training, one after the other. Finished ones outlive their job: they are in results/.answers."""
     input:
-        item_tables=items_of_series,
+        item_tables=lambda wildcards: LEARNING[wildcards.benchmark].items(study),
         weights=checkpoint_files,
     output:
         scores="<results>/{benchmark}/series/{model}/{part}.parquet",
@@ -17,18 +13,18 @@ rule score_series:
     benchmark:
         "<benchmarks>/score_series/{benchmark}/{model}/{part}.tsv"
     wildcard_constraints:
-        benchmark="|".join(LEARNING) or "(?!)",
+        benchmark=one_of(LEARNING),
         part=r"\d+",
     conda:
         ENVS / "scoring.yaml"
-    threads: need("threads")
+    threads: lambda wildcards: needed(wildcards).threads
     resources:
         **machine(),
     params:
         model=model_options,
         kept_since=kept_since("score_series"),
         series=series_options,
-        asked=series_method,
+        asked=lambda wildcards: LEARNING[wildcards.benchmark].method,
         method=methods.CHECKPOINTS,
     message:
         "Scoring checkpoints of {wildcards.model} ({wildcards.benchmark}, part {wildcards.part})"
@@ -50,7 +46,8 @@ rule trace_series_curves:
     benchmark:
         "<benchmarks>/trace_series_curves/{benchmark}.tsv"
     wildcard_constraints:
-        benchmark="|".join(LEARNING) or "(?!)",
+        benchmark=one_of(LEARNING),
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:

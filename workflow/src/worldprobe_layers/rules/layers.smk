@@ -4,10 +4,6 @@
 from worldprobe_layers.settings import METHOD
 
 
-localrules:
-    trace_layer_series_curves,
-
-
 rule read_layers:
     """The study's items, scored after each layer of a model."""
     input:
@@ -21,7 +17,7 @@ rule read_layers:
         "<benchmarks>/read_layers/{model}.tsv"
     conda:
         ENVS / "scoring.yaml"
-    threads: need("threads")
+    threads: lambda wildcards: needed(wildcards).threads
     resources:
         **machine(),
     params:
@@ -50,5 +46,6 @@ use rule trace_series_curves as trace_layer_series_curves with:
         "<logs>/trace_layer_series_curves.log",
     benchmark:
         "<benchmarks>/trace_layer_series_curves.tsv"
+    localrule: True
     message:
         "Tracing accuracy over layers"

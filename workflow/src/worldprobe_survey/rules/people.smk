@@ -4,14 +4,6 @@
 from worldprobe_survey import outputs as people_outputs
 
 
-localrules:
-    sample_human_lists,
-    simulate_human_answers,
-    clean_human_ratings,
-    measure_human_agreement,
-    measure_human_likeness,
-
-
 rule sample_human_lists:
     """Lists of questions for people, the answer key, and how even the lists are."""
     input:
@@ -24,6 +16,7 @@ rule sample_human_lists:
         "<logs>/sample_human_lists.log",
     benchmark:
         "<benchmarks>/sample_human_lists.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
@@ -47,6 +40,7 @@ rule simulate_human_answers:
         "<logs>/simulate_human_answers.log",
     benchmark:
         "<benchmarks>/simulate_human_answers.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
@@ -75,6 +69,7 @@ rule clean_human_ratings:
         "<logs>/clean_human_ratings.log",
     benchmark:
         "<benchmarks>/clean_human_ratings.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
@@ -102,6 +97,7 @@ rule measure_human_agreement:
         "<logs>/measure_human_agreement.log",
     benchmark:
         "<benchmarks>/measure_human_agreement.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
@@ -118,13 +114,14 @@ rule measure_human_likeness:
     input:
         item_table=ewok_outputs.item_table(study),
         rating_table=ewok_outputs.human_ratings(study),
-        evidence=people_outputs.graded_evidence(study, MODELS_WITH_ANSWERS),
+        evidence=people_outputs.graded_evidence(ANSWERED),
     output:
         likeness_table="<ewok>/human/likeness.parquet",
     log:
         "<logs>/measure_human_likeness.log",
     benchmark:
         "<benchmarks>/measure_human_likeness.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:

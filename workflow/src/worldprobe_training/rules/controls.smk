@@ -2,26 +2,21 @@
 # names what made them, so studies that train alike share them, and no study overwrites another's.
 
 
-localrules:
-    compile_control_templates,
-    write_corpus,
-    train_tokenizer,
-
-
 rule compile_control_templates:
     """Templates of the built-in materials: the stories are written from them, whatever the study asks about."""
     input:
-        materials=builtin_files(),
+        materials=BUILTIN_FILES,
     output:
         template_table="<controls>/templates.parquet",
     log:
         "<logs>/compile_control_templates.log",
     benchmark:
         "<benchmarks>/compile_control_templates.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
-        source=builtin_source,
+        source=lambda wildcards: BUILTIN,
         method=methods.TEMPLATES,
     message:
         "Compiling the templates of the control models' stories"
@@ -33,17 +28,18 @@ rule write_corpus:
     """The stories and items, and which templates they teach."""
     input:
         template_table="<controls>/templates.parquet",
-        materials=builtin_files(),
+        materials=BUILTIN_FILES,
     output:
         corpus=directory("<controls>/corpus"),
     log:
         "<logs>/write_corpus.log",
     benchmark:
         "<benchmarks>/write_corpus.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
-        source=builtin_source,
+        source=lambda wildcards: BUILTIN,
         settings=options(study["controls"], CorpusSettings.model_fields),
         method=methods.CORPUS,
     message:
@@ -63,6 +59,7 @@ rule train_tokenizer:
         "<logs>/train_tokenizer.log",
     benchmark:
         "<benchmarks>/train_tokenizer.tsv"
+    localrule: True
     conda:
         ENVS / "scoring.yaml"
     params:
@@ -88,10 +85,9 @@ rule train_control:
         "<benchmarks>/train_control/{training}/{model}.tsv"
     conda:
         ENVS / "scoring.yaml"
-    threads: 1
     resources:
-        mem_mb=per_attempt(3000),
-        runtime=per_attempt(30),
+        mem_mb=lambda wildcards, attempt: 3000 * attempt,
+        runtime=lambda wildcards, attempt: 30 * attempt,
     params:
         settings=control_options,
         checkpoints=saved_checkpoints,

@@ -4,26 +4,23 @@
 from worldprobe_training.control_displays import control_judgements, readings
 
 
-localrules:
-    measure_controls,
-
-
 rule measure_controls:
     """Accuracy of the control models by what they had read of an item."""
     input:
         item_table=ewok_outputs.item_table(study),
         corpus="<controls>/corpus",
-        judgement_tables=control_judgements(study, registry, MODELS_WITH_ANSWERS),
+        judgement_tables=control_judgements(ANSWERED, registry),
     output:
         accuracy_table="<ewok>/control_accuracies.parquet",
     log:
         "<logs>/measure_controls.log",
     benchmark:
         "<benchmarks>/measure_controls.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
-        reads=options(reads=readings(study, registry, MODELS_WITH_ANSWERS)),
+        reads=options(reads=readings(ANSWERED, registry)),
         code=digest_code("controls measure"),
     message:
         "Comparing control models on what they had and had not read"

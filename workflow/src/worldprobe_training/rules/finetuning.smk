@@ -1,17 +1,10 @@
 # Models learn WorldSense's problems (docs/extras/worldsense_training.md). Checkpoints outlive their job: they are in results/.checkpoints.
 
 
-localrules:
-    generate_training_set,
-    start_model,
-    gather_trainings,
-    gather_external,
-
-
 rule generate_training_set:
     """A part of a training set, for fine-tuning."""
     input:
-        skins=skin_files(),
+        skins=SKIN_FILES,
     output:
         trials="<worldsense>/finetuning/sets/{key}.parquet",
     log:
@@ -19,12 +12,13 @@ rule generate_training_set:
     benchmark:
         "<benchmarks>/generate_training_set/{key}.tsv"
     wildcard_constraints:
-        key=one_of_names(TRAINING_SETS),
+        key=one_of(TRAINING_SETS),
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
         part=training_part,
-        contents=contents(skin_files()),
+        contents=contents(SKIN_FILES),
         method=methods.TRIALS,
     message:
         "Generating {wildcards.key} for fine-tuning"
@@ -35,8 +29,8 @@ rule generate_training_set:
 rule start_model:
     """A small untrained model that knows the words of its training files."""
     input:
-        texts=start_texts,
-        tokenizer=start_tokenizer,
+        texts=lambda wildcards: tunings.tokenizer_texts(study, wildcards.base),
+        tokenizer=lambda wildcards: tunings.tokenizer_of(study, wildcards.base) or [],
     output:
         checkpoint=directory("<worldsense>/finetuning/start/{base}"),
     log:
@@ -44,7 +38,8 @@ rule start_model:
     benchmark:
         "<benchmarks>/start_model/{base}.tsv"
     wildcard_constraints:
-        base=one_of_names(tunings.block(study)["start"]),
+        base=one_of(STARTS),
+    localrule: True
     conda:
         ENVS / "scoring.yaml"
     params:
@@ -62,7 +57,7 @@ rule finetune:
         base=base_weights,
         train=trained_on("train"),
         mix=trained_on("mix"),
-        tests=ancient(forbidden_sets()),
+        tests=ancient(FORBIDDEN_SETS),
     output:
         checkpoint=directory("<worldsense>/finetuning/models/{tuned}"),
     log:
@@ -70,17 +65,17 @@ rule finetune:
     benchmark:
         "<benchmarks>/finetune/{tuned}.tsv"
     wildcard_constraints:
-        tuned=one_of_names(TRAININGS),
+        tuned=one_of(TRAININGS),
     conda:
         ENVS / "scoring.yaml"
-    threads: need("threads", tuning_needed)
+    threads: lambda wildcards: tuning_needed(wildcards).threads
     resources:
         **machine(tuning_needed),
     params:
         base=base_options,
         settings=tuning_options,
-        mix=mixed_in,
-        tests=options(tests=forbidden_sets()),
+        mix=lambda wildcards: options(mix=trained_on("mix")(wildcards)),
+        tests=options(tests=FORBIDDEN_SETS),
         checkpoints=f"{STUDY.results}/.checkpoints",
         contents=contents(training_files_of_users),
         method=methods.FINETUNING,
@@ -101,6 +96,7 @@ rule gather_trainings:
         "<logs>/gather_trainings.log",
     benchmark:
         "<benchmarks>/gather_trainings.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
@@ -123,7 +119,7 @@ rule ask_external:
         "<benchmarks>/ask_external/{model}.tsv"
     conda:
         ENVS / "scoring.yaml"
-    threads: need("threads")
+    threads: lambda wildcards: needed(wildcards).threads
     resources:
         **machine(),
     params:
@@ -139,13 +135,14 @@ rule ask_external:
 rule gather_external:
     """Other benchmarks of bases and fine-tuned models next to the paper's Table 7; made only where it is asked for."""
     input:
-        answers=external_answers(),
+        answers=tunings.external_answers(study),
     output:
         table="<worldsense>/external.csv",
     log:
         "<logs>/gather_external.log",
     benchmark:
         "<benchmarks>/gather_external.tsv"
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:

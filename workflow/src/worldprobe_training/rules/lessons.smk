@@ -1,26 +1,22 @@
 # What small models read before they are fine-tuned (docs/extras/worldsense_training.md).
 
 
-localrules:
-    write_phrases,
-    write_lessons,
-
-
 rule write_phrases:
     """A tokenizer for small models: a token for each entity and phrase of the skins."""
     input:
-        skins=skin_files(),
+        skins=SKIN_FILES,
     output:
         tokenizer=directory("<worldsense>/finetuning/phrases"),
     log:
         "<logs>/write_phrases.log",
     benchmark:
         "<benchmarks>/write_phrases.tsv"
+    localrule: True
     conda:
         ENVS / "scoring.yaml"
     params:
         skins=WORDING,
-        contents=contents(skin_files()),
+        contents=contents(SKIN_FILES),
         method=methods.PHRASES,
     message:
         "Writing the phrases of WorldSense's skins as tokens"
@@ -31,7 +27,7 @@ rule write_phrases:
 rule write_lessons:
     """Lessons in reading, on which a small model is trained before it is fine-tuned."""
     input:
-        skins=skin_files(),
+        skins=SKIN_FILES,
     output:
         lessons="<worldsense>/finetuning/lessons/{name}.jsonl.gz",
     log:
@@ -40,12 +36,13 @@ rule write_lessons:
         "<benchmarks>/write_lessons/{name}.tsv"
     wildcard_constraints:
         name="[A-Za-z0-9][A-Za-z0-9_-]*",
+    localrule: True
     conda:
         ENVS / "analysis.yaml"
     params:
         lessons=lesson_options,
         skins=WORDING,
-        contents=contents(skin_files()),
+        contents=contents(SKIN_FILES),
         method=methods.LESSONS,
     message:
         "Writing the lessons {wildcards.name}"

@@ -7,7 +7,14 @@ from worldprobe.benchmarks.ewok import figures, tables
 from worldprobe.benchmarks.ewok.analysis.reproduction import reproduce
 from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.evaluation import EVALUATION
-from worldprobe.benchmarks.ewok.outputs import answers, outputs, page_files, refuse_models
+from worldprobe.benchmarks.ewok.outputs import (
+    answers,
+    compared,
+    outputs,
+    page_files,
+    refuse_models,
+    summarized,
+)
 from worldprobe.benchmarks.ewok.report import compose
 from worldprobe.benchmarks.ewok.settings import Ewok
 
@@ -40,6 +47,7 @@ BENCHMARK = Benchmark(
     settings=Ewok,
     outputs=outputs,
     answers=answers,
+    analysed={"summarize": summarized, "compare": compared},
     rule="score",
     rules="rules/ewok/main.smk",
     complete=refuse_models,

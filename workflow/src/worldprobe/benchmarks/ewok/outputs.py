@@ -7,6 +7,7 @@ Everything follows from the validated study and the registry.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from worldprobe.benchmark import PageFiles, Registry, Study
@@ -18,12 +19,14 @@ from worldprobe.benchmarks.ewok.study import (
     has_logprobs,
     has_mixed_model,
     has_people_rated,
+    has_prompting,
     has_responses,
     is_builtin,
     is_released,
+    prompt_file,
 )
 from worldprobe.benchmarks.ewok.vocabulary import is_prompted
-from worldprobe.models.registry import refuse_prompted
+from worldprobe.models.registry import chat_template, refuse_prompted
 from worldprobe.paths import StudyPaths
 
 #: Notebook -> models scored by LogProbs that it needs.
@@ -91,16 +94,42 @@ def evidence(study: Study, model: str, condition: str | None = None) -> list[str
     ]
 
 
-def chat_template(prompting: Mapping[str, Any], card: Mapping[str, Any]) -> str:
-    """Whether a model is asked through its chat template: ``auto`` follows its card.
+def prompting(study: Study, card: Mapping[str, Any]) -> dict[str, Any]:
+    """How a model is prompted, as settings of ``score``: one value per condition; nothing where
+    none is.
 
-    >>> [chat_template({"chat_template": "auto"}, {"chat": chat}) for chat in (True, False)]
-    ['always', 'never']
-    >>> chat_template({"chat_template": "never"}, {"chat": True})
-    'never'
+    Args:
+        study: a validated study.
+        card: the model's.
+
+    >>> how = {"prompts": "ewok", "swap": True, "chat_template": "auto", "thoughts": 9, "limit": 0}
+    >>> block = {"eval_types": ["choice_free_zero"], "conditions": {"main": {"prompting": how}}}
+    >>> [*prompting({"ewok": block}, {"chat": True}).values()]
+    [[9], ['ewok'], ['yes'], ['always']]
+    >>> prompting({"ewok": block | {"eval_types": ["logprobs"]}}, {"chat": True})
+    {}
     """
-    wanted = str(prompting["chat_template"])
-    return wanted if wanted != "auto" else "always" if card["chat"] else "never"
+    if not has_prompting(study):
+        return {}
+    how = [condition["prompting"] for condition in study["ewok"]["conditions"].values()]
+    limits = {key: [one[key] or 0 for one in how] for key in ("thoughts", "limit")}
+    return {key: values for key, values in limits.items() if any(values)} | {
+        "prompts": [one["prompts"] for one in how],
+        "both_orders": ["yes" if one["swap"] else "no" for one in how],
+        "chat_template": [chat_template(one, card) for one in how],
+    }
+
+
+def prompt_files(study: Study) -> set[Path]:
+    """The files of the prompts, where models are prompted.
+
+    >>> conditions = {name: {"prompting": {"prompts": "mine.yaml"}} for name in ("main", "nonce")}
+    >>> block = {"eval_types": ["likert_free_zero"], "conditions": conditions}
+    >>> prompt_files({"ewok": block})
+    {PosixPath('mine.yaml')}
+    """
+    conditions = study["ewok"]["conditions"].values() if has_prompting(study) else ()
+    return {prompt_file(condition["prompting"]["prompts"]) for condition in conditions}
 
 
 def answers(study: Study, model: str) -> list[str]:
@@ -111,31 +140,27 @@ def answers(study: Study, model: str) -> list[str]:
 
 
 def judgements(
-    study: Study,
-    models: Iterable[str],
-    eval_types: Iterable[str] | None = None,
-    condition: str | None = None,
+    study: Study, eval_types: Iterable[str] | None = None, condition: str | None = None
 ) -> list[str]:
-    """Judgements of models; a release's, where it replaces them.
+    """Judgements of a study's models; a release's, where it replaces them.
 
     Args:
-        study: a validated study.
-        models: ids of those that have answers.
+        study: a validated study, without models that have no answers.
         eval_types: ways of asking (all).
         condition: whose items were asked about (the reference).
     """
     where = condition or reference(study)
     if is_released(study):
         return [paths(study).judgements(where, "released", "released")]
-    names = study["ewok"]["eval_types"] if eval_types is None else list(eval_types)
-    return [paths(study).judgements(where, name, model) for name in names for model in models]
+    names = study["ewok"]["eval_types"] if eval_types is None else eval_types
+    return [
+        paths(study).judgements(where, name, model) for name in names for model in study["models"]
+    ]
 
 
-def prompted_judgements(study: Study, models: Iterable[str]) -> list[str]:
+def prompted_judgements(study: Study) -> list[str]:
     """Judgements of what models answered to prompts."""
-    return judgements(
-        study, models, [name for name in study["ewok"]["eval_types"] if is_prompted(name)]
-    )
+    return judgements(study, filter(is_prompted, study["ewok"]["eval_types"]))
 
 
 def baseline_judgements(study: Study, condition: str | None = None) -> list[str]:
@@ -146,17 +171,22 @@ def baseline_judgements(study: Study, condition: str | None = None) -> list[str]
     ]
 
 
-def regressed(study: Study, models: Iterable[str]) -> list[str]:
+def regressed(study: Study) -> list[str]:
     """Judgements that the regressions explain; in the fullest model, also those of baselines, which
     are features there.
     """
     is_full = study["ewok"]["mixed_model"]["random_effects"] == "maximal" and not is_released(study)
-    return judgements(study, models, ["logprobs"]) + (baseline_judgements(study) if is_full else [])
+    return judgements(study, ["logprobs"]) + (baseline_judgements(study) if is_full else [])
 
 
-def compared(study: Study, models: Iterable[str]) -> list[str]:
+def summarized(study: Study) -> list[str]:
+    """Judgements of models, and of what they are compared with."""
+    return judgements(study) + judgements_besides(study)
+
+
+def compared(study: Study) -> list[str]:
     """Judgements by LogProbs of models, and of the baselines that each is compared with."""
-    return judgements(study, models, ["logprobs"]) + (
+    return judgements(study, ["logprobs"]) + (
         [] if is_released(study) else baseline_judgements(study)
     )
 
@@ -195,26 +225,24 @@ def coefficients(study: Study) -> list[str]:
     return [paths(study).table("regression/mixed_model")] if has_mixed_model(study) else []
 
 
-def notebooks(study: Study, models: Iterable[str]) -> list[str]:
+def notebooks(study: Study) -> list[str]:
     """Names of the study's notebooks: those for whose models there are enough."""
-    n_scored = len(list(models)) if has_logprobs(study) and not is_released(study) else 0
+    n_scored = len(study["models"]) if has_logprobs(study) and not is_released(study) else 0
     return [name for name in study["report"]["notebooks"] if n_scored >= LEAST_MODELS.get(name, 0)]
 
 
-def made_from(study: Study, models: Iterable[str]) -> list[str]:
+def made_from(study: Study) -> list[str]:
     """The tables whose provenance the report describes."""
     place = paths(study)
     found = [place.table("templates"), item_table(study), surface_features(study)]
     if is_released(study):
-        found += judgements(study, [])
+        found += judgements(study)
     else:
-        names = study["ewok"]["eval_types"]
-        chosen = list(models)
         found += [
             place.evidence(where, name, model)
             for where in conditions(study)
-            for name in names
-            for model in chosen
+            for name in study["ewok"]["eval_types"]
+            for model in study["models"]
         ]
     if has_logprobs(study):
         found += [place.table("regression/fixed_effects"), *coefficients(study)]
@@ -225,13 +253,13 @@ def page_files(study: Study, models: Iterable[str]) -> PageFiles:
     """What the report's part on EWoK is built from; items are quoted only where they are our
     own.
     """
-    chosen = [model for model in models if model in study["models"]]
+    study = {**study, "models": [model for model in models if model in study["models"]]}
     return PageFiles(
         summary=paths(study).table("summaries"),
         eval_type=study["ewok"]["eval_types"][0],
-        made_from=tuple(made_from(study, chosen)),
+        made_from=tuple(made_from(study)),
         item_text=item_table(study) if is_builtin(study) else "",
-        notebooks=tuple(StudyPaths.of(study).notebook(name) for name in notebooks(study, chosen)),
+        notebooks=tuple(StudyPaths.of(study).notebook(name) for name in notebooks(study)),
     )
 
 

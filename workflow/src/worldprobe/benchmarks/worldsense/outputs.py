@@ -101,8 +101,7 @@ def left_by(study: Study, model: str) -> list[str]:
 def outputs(study: Study, registry: Registry) -> list[str]:
     """Every file that a study asks for, besides its tables and figures and the report."""
     sets = [trial_table(study, name) for name in study["worldsense"]["sets"]]
-    found = [path for model in asked_models(study) for path in answers(study, model)]
-    return sets + found + statistics(study)
+    return sets + response_tables(study, asked_models(study)) + statistics(study)
 
 
 def answered(study: Study, models: Sequence[str]) -> list[str]:
@@ -114,6 +113,33 @@ def answered(study: Study, models: Sequence[str]) -> list[str]:
     """
     known = {*models, *study["worldsense"]["controls"]}
     return [model for model in asked_models(study) if model in known]
+
+
+def response_tables(study: Study, models: Sequence[str]) -> list[str]:
+    """The responses of those of some models that are asked, and of the rules."""
+    return [path for model in answered(study, models) for path in left_by(study, model)]
+
+
+def answered_sets(study: Study, models: Sequence[str]) -> list[list[str]]:
+    """Every set that is asked: its name, its trials, the responses of models and rules to it.
+
+    >>> block = {"sets": ["test", "train-10k"], "released": None, "promptings": ["basic"]}
+    >>> block |= {"models": ["a", "b"], "controls": []}
+    >>> answered_sets({"study": "s", "models": [], "worldsense": block}, ["a"])[0][::2]
+    ['test', 'results/s/worldsense/responses/test/basic/a.parquet']
+    """
+    return [
+        [
+            name,
+            trial_table(study, name),
+            *(
+                responses(study, name, prompting, model)
+                for model in answered(study, models)
+                for prompting in promptings(study)
+            ),
+        ]
+        for name in asked_sets(study)
+    ]
 
 
 def is_asked(study: Study) -> bool:
@@ -140,11 +166,12 @@ def page_files(study: Study, models: Sequence[str]) -> PageFiles | None:
         return None
     sets = asked_sets(study)
     main = min(sets, key=lambda name: (name != "test", sets.index(name)))
-    found = [path for model in answered(study, models) for path in left_by(study, model)]
     quoted = (
         "" if study["worldsense"]["released"] else trial_table(study, main)
     )  # released trials are never quoted
-    return PageFiles(summary=summaries(study), made_from=tuple(found), item_text=quoted)
+    return PageFiles(
+        summary=summaries(study), made_from=tuple(response_tables(study, models)), item_text=quoted
+    )
 
 
 def has_several_promptings(study: Study) -> bool:
