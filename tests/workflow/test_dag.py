@@ -205,7 +205,11 @@ def test_a_study_with_people_asks_no_model_and_the_papers_way_says_zero_where_it
     lines = [
         shlex.split(line.split("&>")[0])[1:] for line in commands(simulated) if " human " in line
     ]
-    parsed = {words[1]: parse(words).values for words in lines}
+    arguments = {words[1]: parse(words).bound.arguments for words in lines}
+    parsed = {
+        command: {**stated, **dict(stated.get("settings", {}))}
+        for command, stated in arguments.items()
+    }
     names = ("catch", "per_domain", "shortest", "longest")
     assert [parsed["lists"][name] for name in names] == [0, True, 1, 10_000]
     assert parsed["clean"]["people_out"] == Path(
