@@ -1,6 +1,7 @@
-"""worldprobe's command line, called in this process."""
+"""worldprobe's command line, called in this process, and what other programs printed."""
 
 import shlex
+import subprocess
 
 from worldprobe.cli import main
 
@@ -12,3 +13,8 @@ def run(line: str) -> int:
     2
     """
     return main(shlex.split(line))
+
+
+def check_success(done: subprocess.CompletedProcess[str]) -> None:
+    """Fail with the end of what a program printed unless it succeeded."""
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]

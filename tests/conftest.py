@@ -41,6 +41,15 @@ def reference() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def worldsense_release(reference: Path) -> Path:
+    """WorldSense's released trials and responses."""
+    folder = reference / "worldsense"
+    if not (folder / "test_set").is_dir():
+        pytest.skip("the release's licence keeps it out of the repository")
+    return folder
+
+
 #: What names a clone of https://github.com/babylm-org/babylm-eval.
 BABYLM_VARIABLE = "WORLDPROBE_BABYLM_EVAL"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import check_success
 from worldprobe.cli import build_app
 from worldprobe.cli.parsing import commands as commands_of
 from worldprobe.report.results import Result
@@ -41,7 +42,7 @@ def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    check_success(done)
     return folder
 
 

@@ -16,19 +16,8 @@ pytestmark = pytest.mark.slow  # tests/golden/test_worldsense_statistics.py read
 
 
 @pytest.fixture(scope="module")
-def folder(reference: Path) -> Path:
-    found = reference / "worldsense"
-    if not (found / "test_set" / "trials.jsonl.bz2").is_file():
-        pytest.skip(
-            "the released WorldSense test set is not among the reference data; its licence keeps it"
-            " out of the repository"
-        )
-    return found
-
-
-@pytest.fixture(scope="module")
-def released(folder: Path) -> pd.DataFrame:
-    return read_official(folder / "test_set" / "trials.jsonl.bz2")
+def released(worldsense_release: Path) -> pd.DataFrame:
+    return read_official(worldsense_release / "test_set" / "trials.jsonl.bz2")
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +26,9 @@ def audit(released: pd.DataFrame):
 
 
 def test_what_is_written_again_has_the_same_bytes(
-    released: pd.DataFrame, folder: Path, tmp_path: Path
+    released: pd.DataFrame, worldsense_release: Path, tmp_path: Path
 ) -> None:
-    files = json.loads((folder / "expected.json").read_text())["files"]
+    files = json.loads((worldsense_release / "expected.json").read_text())["files"]
     assert write_official([released], tmp_path / "trials.jsonl") == 87048
     digest = hashlib.sha256((tmp_path / "trials.jsonl").read_bytes()).hexdigest()
     assert digest == files[0]["sha256_uncompressed"]

@@ -19,29 +19,20 @@ GROUPS = ["model", "problemname", "problemsize", "complexity", "query", "domain"
 
 
 @pytest.fixture(scope="module")
-def folder(reference: Path) -> Path:
-    found = reference / "worldsense"
-    if not (found / "test_set" / "results").is_dir():
-        pytest.skip(
-            "the released WorldSense responses are not among the reference data; their licence"
-            " keeps them out"
-        )
-    return found
+def expected(worldsense_release: Path) -> dict[str, Any]:
+    return json.loads((worldsense_release / "expected.json").read_text())
 
 
 @pytest.fixture(scope="module")
-def expected(folder: Path) -> dict[str, Any]:
-    return json.loads((folder / "expected.json").read_text())
+def questions(worldsense_release: Path) -> Questions:
+    return read_questions(worldsense_release / "test_set" / "trials.jsonl.bz2")
 
 
 @pytest.fixture(scope="module")
-def questions(folder: Path) -> Questions:
-    return read_questions(folder / "test_set" / "trials.jsonl.bz2")
-
-
-@pytest.fixture(scope="module")
-def series(folder: Path, questions: Questions) -> list[Series]:
-    return read_series(sorted((folder / "test_set" / "results").glob("*.bz2")), questions)
+def series(worldsense_release: Path, questions: Questions) -> list[Series]:
+    return read_series(
+        sorted((worldsense_release / "test_set" / "results").glob("*.bz2")), questions
+    )
 
 
 @pytest.fixture(scope="module")

@@ -122,31 +122,10 @@ def test_a_fault_in_materials_is_named(check, garden: Path, name, old, new, word
     check("items build {garden} --versions 0 --out {out}", words, garden=garden)
 
 
-@pytest.fixture(scope="session")
-def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A GPT-2 of a few thousand weights, and a tokenizer of bytes."""
-    torch = pytest.importorskip("torch")
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
-
-    words = ["<end>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
-    tokenizer = Tokenizer(models.BPE({word: number for number, word in enumerate(words)}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    folder = tmp_path_factory.mktemp("model")
-    tokens = {"bos_token_id": 0, "eos_token_id": 0}
-    torch.manual_seed(0)
-    shape = GPT2Config(
-        vocab_size=len(words), n_positions=256, n_embd=8, n_layer=1, n_head=2, **tokens
-    )
-    GPT2LMHeadModel(shape).save_pretrained(folder)
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<end>").save_pretrained(folder)
-    return folder
-
-
 @pytest.mark.parametrize(
     ("file", "change", "words"),
     [
-        ("config.json", {"n_embd": 16}, "shapes"),
+        ("config.json", {"n_embd": 64}, "shapes"),
         (
             "config.json",
             {"auto_map": {"AutoModelForCausalLM": "x.Y"}, "model_type": "own"},
@@ -156,8 +135,8 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("model.safetensors", b"garbage", "cannot be loaded"),
     ],
 )
-def test_a_spoiled_model_is_refused(check, tiny_model, tmp_path, file, change, words) -> None:
-    model = Path(shutil.copytree(tiny_model, tmp_path / "model"))
+def test_a_spoiled_model_is_refused(check, tiny_checkpoint, tmp_path, file, change, words) -> None:
+    model = Path(shutil.copytree(tiny_checkpoint(), tmp_path / "model"))
     if change is None:
         (model / file).unlink()
     elif isinstance(change, bytes):
@@ -168,18 +147,18 @@ def test_a_spoiled_model_is_refused(check, tiny_model, tmp_path, file, change, w
     check(SCORE, words, checkpoint=model)
 
 
-def test_weights_that_are_not_numbers_are_refused(check, tiny_model, tmp_path) -> None:
+def test_weights_that_are_not_numbers_are_refused(check, tiny_checkpoint, tmp_path) -> None:
     from safetensors.torch import load_file, save_file
 
-    model = Path(shutil.copytree(tiny_model, tmp_path / "model"))
+    model = Path(shutil.copytree(tiny_checkpoint(), tmp_path / "model"))
     weights = load_file(model / "model.safetensors")
     weights["transformer.ln_f.weight"][0] = float("nan")
     save_file(weights, model / "model.safetensors", metadata={"format": "pt"})
     check(SCORE, "NaN", checkpoint=model)
 
 
-def test_an_added_word_without_an_embedding_is_refused(check, tiny_model, tmp_path) -> None:
-    model = Path(shutil.copytree(tiny_model, tmp_path / "model"))
+def test_an_added_word_without_an_embedding_is_refused(check, tiny_checkpoint, tmp_path) -> None:
+    model = Path(shutil.copytree(tiny_checkpoint(), tmp_path / "model"))
     document = json.loads((model / "tokenizer.json").read_text())
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
     document["added_tokens"].append(flags | {"id": 9000, "content": "the"})

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import check_success
 from worldprobe.cli import main
 
 
@@ -20,7 +21,7 @@ def build(repository: Path, kind: str, folder: Path) -> Path:
     """A wheel or source archive of the working tree."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
     done = subprocess.run(command, cwd=repository, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    check_success(done)
     (built,) = folder.iterdir()
     return built
 
@@ -300,7 +301,7 @@ def test_the_packaged_workflow_runs_in_an_empty_folder_with_the_clones_bytes(
     done = run(
         installed, tmp_path, "python", "-m", "snakemake", "-s", snakefile, *options, configuration
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    check_success(done)
     assert "worldprobe items gather" in done.stdout + done.stderr
     command = [
         sys.executable,

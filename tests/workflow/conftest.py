@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from command_line import check_success
+
 #: Not for pytest, which would import them to look for examples: what jobs of the SLURM tests run,
 #: and a benchmark to install.
 collect_ignore = ["slurm", "aaa"]
@@ -152,7 +154,7 @@ def finished(
     """
     folder = tmp_path_factory.mktemp("finished")
     done = snakemake(folder, "--show-failed-logs", configuration=reduced)
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
+    check_success(done)
     return folder
 
 

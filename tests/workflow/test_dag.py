@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from command_line import check_success
 from worldprobe.cli import parse
 
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
@@ -17,7 +18,7 @@ Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 
 def jobs(dry_run: subprocess.CompletedProcess[str]) -> Counter[str]:
     """Rule -> number of jobs."""
-    assert dry_run.returncode == 0, dry_run.stdout + dry_run.stderr
+    check_success(dry_run)
     table = re.search(
         r"^job +count\n[- ]+\n(.*?)^total",
         dry_run.stdout + dry_run.stderr,

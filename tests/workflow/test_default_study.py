@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from command_line import check_success
 from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe_training.contracts import ControlAccuracies
@@ -31,7 +32,7 @@ def study(
         "--show-failed-logs",
         configuration=(repository / "config" / "config.yaml", *reduced[1:]),
     )
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
+    check_success(done)
     return folder
 
 

@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 import yaml
 
+from command_line import check_success
+
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 
 TINY = {
@@ -175,7 +177,7 @@ def finished_tiny(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory
     wanted = [f"{here}/tables/worldsense_finetuning.csv"]
     wanted += [f"{here}/figures/worldsense_{name}.svg" for name in ("finetuning", "training")]
     done = snakemake(folder, "--show-failed-logs", *wanted, configuration=written(folder, TINY))
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
+    check_success(done)
     return folder / here
 
 

@@ -3,6 +3,7 @@ Nothing that is shared changes.
 """
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -50,33 +51,12 @@ def with_package(
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tiny_checkpoint: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two tiny models, one that cannot be loaded, and a study of both benchmarks."""
-    import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
-
     folder = tmp_path_factory.mktemp("place")
-    words = ["<end>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
-    tokenizer = Tokenizer(models.BPE({word: number for number, word in enumerate(words)}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    torch.set_num_threads(1)
     registry = {}
-    for seed, name in enumerate(("one", "two", "broken")):
-        torch.manual_seed(seed)
-        config = GPT2Config(
-            vocab_size=len(words),
-            n_embd=8,
-            n_layer=1,
-            n_head=1,
-            n_positions=64,
-            bos_token_id=0,
-            eos_token_id=0,
-        )
-        GPT2LMHeadModel(config).save_pretrained(folder / name)
-        PreTrainedTokenizerFast(
-            tokenizer_object=tokenizer, bos_token=words[0], eos_token=words[0]
-        ).save_pretrained(folder / name)
+    for name, architecture in (("one", "gpt2"), ("two", "phi"), ("broken", "gpt2")):
+        shutil.copytree(tiny_checkpoint(architecture), folder / name)
         registry[name] = {
             "family": "tiny",
             "display_name": name.capitalize(),

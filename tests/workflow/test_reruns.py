@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from command_line import check_success
 from worldprobe import methods, stages
 
 Jobs = Callable[..., Counter[str]]
@@ -68,7 +69,7 @@ def planned(
     def run(*arguments: str) -> str:
         stages.forget()
         done = plan(snakemake_command(clone, *arguments, configuration=(clone / "study.yaml",)))
-        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        check_success(done)
         return done.stdout + done.stderr
 
     def jobs(*arguments: str) -> Counter[str]:

@@ -15,6 +15,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from command_line import check_success
+
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 #: What is made again in the tests of interruption; the control models stay.
 LATER = (
@@ -152,7 +154,7 @@ def test_a_run_that_was_killed_is_finished_by_the_next_with_the_same_bytes(
     )
     assert snakemake(unscored, "--unlock", configuration=reduced).returncode == 0
     resumed = snakemake(unscored, "--rerun-incomplete", configuration=reduced)
-    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    check_success(resumed)
     assert digests(unscored) == digests(finished)
     if find_spec("rpy2"):
         table = "results/reduced/ewok/tables/mixed_model.csv"
@@ -186,7 +188,7 @@ def test_the_password_of_an_archive_stands_in_no_log(
     )
     words = ("-p", "results/default/ewok/templates.parquet")
     run = plan(snakemake_command(tmp_path, *words, configuration=(study,)))
-    assert run.returncode == 0, run.stdout + run.stderr
+    check_success(run)
     texts = [run.stdout, run.stderr] + [
         p.read_text(errors="replace") for p in tmp_path.rglob("*") if p.suffix in (".log", ".tsv")
     ]

@@ -25,6 +25,7 @@ import pandas as pd
 import psutil
 import pytest
 
+from command_line import check_success
 from worldprobe.benchmarks import complete_registry, settings_classes
 from worldprobe.contracts import read_table
 from worldprobe.operations.settings import Settings, read_settings
@@ -246,7 +247,7 @@ def calm(
     done = study.run(
         str(trained.relative_to(study.folder)), "results/slurm/ewok/items/main.parquet", how=here
     )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    check_success(done)
     configuration = json.loads((trained / "config.json").read_text())
     registry = read_registry(HERE / "slurm" / "models.yaml")
     for model, folder in checkpoints.items():  # the others are it with other heads
@@ -255,7 +256,7 @@ def calm(
             other = json.dumps(configuration | {"n_head": registry[model]["control"]["heads"]})
             (folder / "config.json").write_text(other)
     done = study.run("tables", how=here)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    check_success(done)
     return study
 
 
@@ -459,7 +460,7 @@ def test_a_series_in_several_jobs_has_the_curves_of_one_job(
     study.environment["WORLDPROBE_CHECKPOINTS_PER_JOB"] = "2"
     results = tmp_path / "results" / "slurm" / "ewok"
     done = study.run("results/slurm/ewok/curves.parquet")
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    check_success(done)
     parts = sorted(results.glob("series/in_steps/*.parquet"))
     assert (
         len(re.findall(r"SLURM jobid \d+ \(log: \S*/rule_score_series/", done.stdout + done.stderr))
@@ -479,7 +480,7 @@ def test_a_series_in_several_jobs_has_the_curves_of_one_job(
     done = study.run(
         "results/slurm/ewok/curves.parquet", how=("--executor", "local", "--cores", "2")
     )
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    check_success(done)
     assert len(list(results.glob("series/in_steps/*.parquet"))) == 1
     in_one = [
         read_table(results / f"{name}.parquet", table)

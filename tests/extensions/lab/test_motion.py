@@ -10,9 +10,9 @@ from itertools import permutations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
+from generated_trials import make_trials, other_answers
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.questions import add_properties, from_frame
 from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
@@ -39,7 +39,6 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
 from worldprobe.benchmarks.worldsense.skins.rendering import StatementReader
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import MOTION
-from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.benchmarks.worldsense.trials.trial_maker import n_facts
 from worldprobe.contracts import read_table, write_table
 from worldprobe.provenance import Provenance
@@ -195,11 +194,15 @@ def test_no_abstract_problem_is_in_training_and_in_a_test(kind: str) -> None:
     problems = {"hard": ["Infer.hard", "Compl.hard"], "motion": ["Infer.motion", "Consist.motion"]}[
         kind
     ]
-    skins = [skin for skin in read_skins() if skin.name in ("trips", "births")]
     seen = []
     for name in (f"train-{kind}", f"test-{kind}"):
-        plan = plan_set(name, [6 if kind == "hard" else 5], problems, 12)
-        trials = pd.concat(stream_set(plan, blocks_of(plan, skins), seed=0), ignore_index=True)
+        trials = make_trials(
+            name,
+            sizes=[6 if kind == "hard" else 5],
+            problems=problems,
+            per_cell=12,
+            skins=("trips", "births"),
+        )
         moved = trials[trials["complexity"] > 0]
         told = [re.findall(r"[a-z_]*\([^)]*\)", described) for described in moved["description"]]
         facts = (
@@ -216,15 +219,12 @@ def test_no_abstract_problem_is_in_training_and_in_a_test(kind: str) -> None:
 @pytest.fixture(scope="module")
 def summaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of a model that is right up to two changes, and wrong beyond."""
-    plan = plan_set("test-motion", per_cell=1)
-    skins = ["trips", "old/young", "people_AboveBelow"]
-    trials = pd.concat(
-        stream_set(plan, blocks_of(plan, read_skins(), skins), seed=0), ignore_index=True
-    )
+    skins = ("trips", "old/young", "people_AboveBelow")
+    trials = make_trials("test-motion", per_cell=1, skins=skins)
     questions = add_properties(from_frame(trials, "test-motion"), trials)
     gold = questions.gold["corrected"]
     is_right = (questions.tuples["updates"].to_numpy(int) <= 2)[questions.tuple_of]
-    answers = np.where(is_right, gold, np.choose(gold, [1, 0, 3, 2, 6, 6, 4])).astype(np.int8)
+    answers = np.where(is_right, gold, other_answers(gold)).astype(np.int8)
     found = summarize(
         "test-motion", questions, [Series("constrained", "short", answers[None, :], {})]
     )

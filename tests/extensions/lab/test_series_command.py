@@ -12,6 +12,7 @@ import huggingface_hub
 import pandas as pd
 import pytest
 
+from command_line import run
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
@@ -230,28 +231,15 @@ def test_a_download_that_was_killed_is_finished_and_deleted_later(item_table, mo
 def test_every_set_of_trials_has_a_curve_and_a_problem_that_of_the_first_set_that_has_it(
     training, tmp_path
 ):
-    generated = []
-    for name, problems in (
-        ("test", ("Infer.trivial", "Infer.normal")),
-        ("ood-size", ("Infer.normal", "Consist.normal")),
+    for part in (
+        "test --problems Infer.trivial Infer.normal --sizes 3",
+        "ood-size --problems Infer.normal Consist.normal",
     ):
-        generated.append(str(tmp_path / f"{name}.parquet"))
-        size = ["--sizes", "3"] if name == "test" else []
-        few = ["--per-cell", "1", "--skins", "tall/short", "--problems", *problems, *size]
-        words = ["worldsense", "generate", name, *few, "--out", generated[-1]]
-        assert main(words) == 0
-    out = tmp_path / "scores.parquet"
-    words = [
-        "series",
-        "score",
-        "worldsense",
-        *generated,
-        "--checkpoint",
-        str(training),
-        "--folders",
-        "chck_{n}M",
-    ]
-    assert main([*words, "--numbers", "1", "--out", str(out)]) == 0
+        table = f"{tmp_path}/{part.split()[0]}.parquet"
+        assert run(f"worldsense generate {part} --per-cell 1 --skins tall/short --out {table}") == 0
+    out, trials = tmp_path / "scores.parquet", f"{tmp_path}/test.parquet"
+    how = f"--checkpoint {training} --folders chck_{{n}}M --numbers 1 --out {out}"
+    assert run(f"series score worldsense {trials} {tmp_path}/ood-size.parquet {how}") == 0
     rows = read_table(out, CheckpointScores)
     units = rows.groupby(["grouping", "group"])["n"].sum()
     assert list(units.index) == [
@@ -267,9 +255,7 @@ def test_every_set_of_trials_has_a_curve_and_a_problem_that_of_the_first_set_tha
     )
     assert units["problem", "Consist.normal"] < units["set", "ood-size"]
     assert len(read_provenance(out).inputs) == 2
-    assert main([*words[:4], generated[0], *words[5:], "--numbers", "1", "--out", str(out)]) == 2, (
-        "a set twice"
-    )
+    assert run(f"series score worldsense {trials} {trials} {how}") == 2, "a set twice"
 
 
 def test_seeds_become_trainings_of_one_series():

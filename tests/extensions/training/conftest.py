@@ -9,11 +9,9 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def some_released(reference: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def some_released(worldsense_release: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fortieth of the released tuples, as a file; all of them are read in tests/golden."""
-    path = reference / "worldsense" / "test_set" / "trials.jsonl.bz2"
-    if not path.is_file():
-        pytest.skip("WorldSense's released trials are not next to the repository")
+    path = worldsense_release / "test_set" / "trials.jsonl.bz2"
     some = tmp_path_factory.mktemp("released") / "some.jsonl"
     with bz2.open(path, "rt", encoding="utf-8") as lines:
         tuples = groupby(lines, lambda line: json.loads(line)["tuple_ID"])

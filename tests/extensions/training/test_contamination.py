@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from command_line import run
+from generated_trials import make_trials
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
-from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.models.engine import Message
 from worldprobe_training.contamination import (
     in_dialogues,
@@ -25,14 +25,9 @@ from worldprobe_training.training_files import Dialogue
 SKINS = read_skins()
 
 
-def make(name: str, sizes: list[int] | None = None) -> pd.DataFrame:
-    plan = plan_set(name, sizes or [], per_cell=1)
-    return pd.concat(stream_set(plan, blocks_of(plan, SKINS), 0), ignore_index=True)
-
-
 @pytest.fixture(scope="module")
 def trials() -> pd.DataFrame:
-    return make("test")
+    return make_trials("test", per_cell=1)
 
 
 @pytest.fixture(scope="module")
@@ -88,10 +83,18 @@ def test_descriptions_of_given_tests_are_found_whatever_is_asked_about_them(
 def test_hard_problems_and_worlds_in_motion_are_found_by_their_words_and_by_their_stories(
     kind: str,
 ) -> None:
-    trials = make(f"test-{kind}", [5]).groupby(["problem", "complexity", "skin"]).head(3)
+    trials = (
+        make_trials(f"test-{kind}", sizes=[5], per_cell=1)
+        .groupby(["problem", "complexity", "skin"])
+        .head(3)
+    )
     by_words = in_dialogues(dialogues(trials["text"].tolist()), read_tests([], SKINS))
     assert len(by_words) == len(trials)
-    train = make(f"train-{kind}", [5]).groupby(["problem", "complexity", "skin"]).head(3)
+    train = (
+        make_trials(f"train-{kind}", sizes=[5], per_cell=1)
+        .groupby(["problem", "complexity", "skin"])
+        .head(3)
+    )
     assert not in_trials(train, read_tests([], SKINS))
 
 
@@ -99,7 +102,7 @@ def test_training_sets_and_ordinary_texts_are_not_found(
     trials: pd.DataFrame, test_table: Path
 ) -> None:
     tests = read_tests([test_table], SKINS)
-    train = make("train-10k")
+    train = make_trials("train-10k", per_cell=1)
     assert not in_trials(train, tests)
     assert not in_dialogues(dialogues(train["text"].tolist()), tests)
     ordinary = [

@@ -4,12 +4,11 @@ tiny model and a few trials.
 
 import json
 import re
-import shlex
 from pathlib import Path
 
 import pytest
 
-from worldprobe.cli import main
+from command_line import run
 from worldprobe_training.finetune import decide
 from worldprobe_training.trainings import FinetuningSettings
 
@@ -17,7 +16,7 @@ TEMPLATE = (
     "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt"
     " %}assistant: {% endif %}"
 )
-FEW = ["--per-cell", "1", "--problems", "Infer.trivial", "--sizes", "3"]
+FEW = "--per-cell 1 --problems Infer.trivial --sizes 3"
 
 
 @pytest.fixture(scope="module")
@@ -31,24 +30,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny model with a chat template, a part of the test set, and one of the training set."""
     folder = tmp_path_factory.mktemp("documented")
     for name in ("train-10k", "test"):
-        assert (
-            main(["worldsense", "generate", name, *FEW, "--out", str(folder / f"{name}.parquet")])
-            == 0
-        )
-    start = [
-        "--layers",
-        "1",
-        "--width",
-        "16",
-        "--heads",
-        "2",
-        "--vocabulary",
-        "300",
-        "--positions",
-        "512",
-    ]
-    made = [str(folder / "train-10k.parquet"), *start, "--out", str(folder / "base")]
-    assert main(["worldsense", "start-model", *made]) == 0
+        assert run(f"worldsense generate {name} {FEW} --out {folder}/{name}.parquet") == 0
+    small = "--layers 1 --width 16 --heads 2 --vocabulary 300 --positions 512"
+    assert (
+        run(f"worldsense start-model {folder}/train-10k.parquet {small} --out {folder}/base") == 0
+    )
     (folder / "base" / "chat_template.jinja").write_text(TEMPLATE)
     return folder
 
@@ -57,24 +43,11 @@ def test_the_commands_run_one_after_the_other(
     section: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    commands = [
-        shlex.split(line)[1:] for line in re.findall(r"^(worldprobe worldsense .+)$", section, re.M)
-    ]
-    assert [words[1] for words in commands] == ["generate", "finetune", "ask"]
-    for words in commands:
-        few = FEW if words[1] == "generate" else []
-        assert (
-            main(
-                [
-                    *(
-                        str(folder / "base") if word == "/path/to/folder" else word
-                        for word in words
-                    ),
-                    *few,
-                ]
-            )
-            == 0
-        )
+    lines = re.findall(r"^worldprobe (worldsense .+)$", section, re.M)
+    assert [line.split()[1] for line in lines] == ["generate", "finetune", "ask"]
+    lines[0] += f" {FEW}"
+    for line in lines:
+        assert run(line.replace("/path/to/folder", f"{folder}/base")) == 0
     settings = json.loads((folder / "tuned" / "provenance.json").read_text())["details"]["settings"]
     assert settings["warm_up"] == 0
 

@@ -16,6 +16,7 @@ import pytest
 from safetensors.torch import load_file
 
 import worldprobe
+from command_line import run
 from worldprobe.cli import main
 from worldprobe.inference.preemption import PREEMPTED
 from worldprobe.models.checkpoint import PINS
@@ -124,40 +125,16 @@ def test_two_processes_that_share_the_weights_are_stopped_and_continued_to_those
     """FSDP over gloo, with LoRA and gradient checkpointing; in float32 the sums differ by
     rounding alone (1e-6).
     """
-    some = (
-        "--per-cell",
-        "2",
-        "--problems",
-        "Infer.trivial",
-        "--sizes",
-        "3",
-        "--skins",
-        "train_trips",
-    )
-    assert (
-        main(
-            ["worldsense", "generate", "train-10k", *some, "--out", str(tmp_path / "train.parquet")]
-        )
-        == 0
-    )
-    small = (
-        "--layers",
-        "1",
-        "--width",
-        "32",
-        "--heads",
-        "2",
-        "--vocabulary",
-        "300",
-        "--out",
-        str(tmp_path / "start"),
-    )
-    assert main(["worldsense", "start-model", str(tmp_path / "train.parquet"), *small]) == 0
+    some = "--per-cell 2 --problems Infer.trivial --sizes 3 --skins train_trips"
+    trials, start = tmp_path / "train.parquet", tmp_path / "start"
+    assert run(f"worldsense generate train-10k {some} --out {trials}") == 0
+    small = "--layers 1 --width 32 --heads 2 --vocabulary 300"
+    assert run(f"worldsense start-model {trials} {small} --out {start}") == 0
     command = [
         "worldsense",
         "finetune",
-        str(tmp_path / "start"),
-        str(tmp_path / "train.parquet"),
+        str(start),
+        str(trials),
         *TEXT,
         *SHORT,
     ]

@@ -12,27 +12,12 @@ import pandas as pd
 import pytest
 
 from command_line import run
+from generated_trials import few_to_learn_from
 from worldprobe import cli
 from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.evaluation import converses
-from worldprobe.benchmarks.worldsense.inference import reference_solvers
-from worldprobe.benchmarks.worldsense.trials.sets import plan_set
 from worldprobe.cli import engines, evaluate
 from worldprobe.report.results import benchmark_result
-
-
-@pytest.fixture(scope="module")
-def few_to_learn_from():
-    """The rules of n-grams learn from few trials, all of three entities."""
-    with pytest.MonkeyPatch.context() as patch:
-        for kind, name in (("ngrams", "test"), ("roles", "train-10k")):
-            patch.setattr(reference_solvers.LEARNED[kind], "sets", ((name, 1),))
-        patch.setattr(
-            reference_solvers,
-            "plan_set",
-            lambda name, per_cell: plan_set(name, [3], per_cell=per_cell),
-        )
-        yield
 
 
 def ask_less(patch, slot="object2", *trials):
@@ -43,12 +28,13 @@ def ask_less(patch, slot="object2", *trials):
 
 
 @pytest.fixture(scope="module")
-def evaluation(few_to_learn_from, tiny_checkpoint, tmp_path_factory):
+def evaluation(tiny_checkpoint, tmp_path_factory):
     """Both benchmarks, each with few items: folder, and what was printed."""
     work = tmp_path_factory.mktemp("evaluate") / "work"
     skins = ["trips", "tall/short", "people_LeftRight"]
     with (
         pytest.MonkeyPatch.context() as patch,
+        few_to_learn_from(),
         contextlib.redirect_stdout(io.StringIO()) as printed,
     ):
         ask_less(patch, "object2", "--sizes", "3", "--skins", *skins)
@@ -292,14 +278,15 @@ def quick(tmp_path, monkeypatch):
 
 
 def test_a_sample_has_every_pair_of_concepts_and_every_problem_and_is_never_ranked_with_all(
-    tiny_checkpoint, few_to_learn_from, evaluated, tmp_path, capsys, monkeypatch
+    tiny_checkpoint, evaluated, tmp_path, capsys, monkeypatch
 ):
     from worldprobe.report.results import build_rankings, read_result
 
     ask_less(monkeypatch, "object1")
     folder, work = str(tiny_checkpoint()), tmp_path / "work"
     line = f"evaluate {folder} --work {work} --benchmark ewok,worldsense"
-    assert run(f"{line} --limit 60 --batch-size 2") == 0
+    with few_to_learn_from():
+        assert run(f"{line} --limit 60 --batch-size 2") == 0
     printed = capsys.readouterr().out
     assert "Published" not in printed
     items = pd.read_parquet(work / "ewok" / "items.parquet")

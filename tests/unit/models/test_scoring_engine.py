@@ -12,6 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from tiny_models import ARCHITECTURES  # noqa: E402
 from worldprobe.errors import UserError  # noqa: E402
 from worldprobe.models import prefix_trie  # noqa: E402
 from worldprobe.models.chat import Encoder  # noqa: E402
@@ -19,17 +20,6 @@ from worldprobe.models.engine import Decoding, Loglikelihood, Message  # noqa: E
 from worldprobe.models.forward import ForwardPasses, normalisers  # noqa: E402  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
-ARCHITECTURES = (
-    "gpt2",
-    "phi",
-    "gemma",
-    "mpt",
-    "falcon",
-    "falcon_alibi",
-    "mistral",
-    "mixtral",
-    "llama",
-)
 KINDS = ("byte_level", "sentencepiece")
 CONTEXTS = [
     "Ana lifts the heavy crate near the door.",

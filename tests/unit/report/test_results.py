@@ -21,17 +21,8 @@ def result_file(make_result, tmp_path):
 
 def export(path, form, *options):
     out = path.with_name(f"{form}.out")
-    assert (
-        main(
-            [
-                *f"results export {path} --format {form} --date 2026-01-31".split(),
-                *options,
-                "--out",
-                str(out),
-            ]
-        )
-        == 0
-    )
+    line = f"results export {path} --format {form} --date 2026-01-31 --out {out}"
+    assert main([*line.split(), *options]) == 0
     return out
 
 

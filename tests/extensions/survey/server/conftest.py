@@ -249,3 +249,11 @@ def make_signed_lab(
 @pytest.fixture
 def lab(make_lab: Callable[..., Lab]) -> Lab:
     return make_lab()
+
+
+@pytest.fixture
+def person(lab):
+    """Who has begun."""
+    person = lab.person()
+    person.begin()
+    return person

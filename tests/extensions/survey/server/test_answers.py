@@ -13,13 +13,6 @@ from worldprobe_survey.progress import MOST_EVENTS
 from worldprobe_survey.store import connect
 
 
-@pytest.fixture
-def person(lab):
-    person = lab.person()
-    person.begin()
-    return person
-
-
 def stored(lab):
     return lab.rows(
         "SELECT position, answer FROM trials WHERE answer IS NOT NULL ORDER BY position"

@@ -10,13 +10,6 @@ from worldprobe_survey.app import STATIC, Site, build_app
 OWN = {"origin": "http://127.0.0.1:8000", "content-type": "application/json"}
 
 
-@pytest.fixture
-def person(lab):
-    person = lab.person()
-    person.begin()
-    return person
-
-
 def test_large_bodies_are_refused(person):
     response = person.browser.post("/api/answer", content=b"[" + b" " * 16_384 + b"]", headers=OWN)
     assert response.status_code == 413

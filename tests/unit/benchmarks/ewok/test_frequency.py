@@ -77,15 +77,17 @@ def test_the_papers_words_lose_all_punctuation_and_its_names_their_s():
     assert asked == {"Ira", "lifts", "Uma", "cat", "doesnt", "lift", "it", "the", "purrs"}
 
 
+CATS = (
+    "Cat\t1999\t5\t1",
+    "cat\t1999\t7\t2",
+    "cat\t2000\t8\t3",
+    "cat_NOUN\t2000\t6\t3",
+    "cats\t2000\t50\t3",
+)
+
+
 def test_counts_are_those_of_exactly_the_word_over_all_years_and_files(tmp_path):
-    first = ngrams(
-        tmp_path / "c.gz",
-        "Cat\t1999\t5\t1",
-        "cat\t1999\t7\t2",
-        "cat\t2000\t8\t3",
-        "cat_NOUN\t2000\t6\t3",
-        "cats\t2000\t50\t3",
-    )
+    first = ngrams(tmp_path / "c.gz", *CATS)
     second = ngrams(
         tmp_path / "other.gz",
         "n't\t2000\t3\t1",
@@ -101,14 +103,7 @@ def test_counts_are_those_of_exactly_the_word_over_all_years_and_files(tmp_path)
 
 
 def test_the_papers_count_is_the_number_of_records_that_begin_with_the_word(tmp_path):
-    path = ngrams(
-        tmp_path / "c.gz",
-        "Cat\t1999\t5\t1",
-        "cat\t1999\t7\t2",
-        "cat\t2000\t8\t3",
-        "cat_NOUN\t2000\t6\t3",
-        "cats\t2000\t50\t3",
-    )
+    path = ngrams(tmp_path / "c.gz", *CATS)
     counted = frequency.records_that_begin_with({"cat", "ca", "cats", "dog"}, [path])
     assert counted == {"cat": 4, "ca": 4, "cats": 1, "dog": 0}
 

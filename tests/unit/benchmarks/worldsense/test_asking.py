@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 
 from command_line import run
+from generated_trials import few_to_learn_from
 from worldprobe.benchmarks.worldsense.contracts import Responses
 from worldprobe.benchmarks.worldsense.inference import reference_solvers
 from worldprobe.benchmarks.worldsense.inference.ask import ask
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.settings import Asking
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
-from worldprobe.benchmarks.worldsense.trials.sets import plan_set
 from worldprobe.contracts import read_table, validate
 from worldprobe.inference.dialogue import last_word
 from worldprobe.inference.store import open_store
@@ -318,17 +318,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         names = promptings[: None if rule == "solver" else 1]
         outs = " ".join(f"{folder}/{rule}/{name}.parquet" for name in names)
         how = f"--engine rule --checkpoint {rule} --examples {examples} --out {outs}"
-        with pytest.MonkeyPatch.context() as patch:
-            for kind, name in (
-                ("ngrams", "test"),
-                ("roles", "train-10k"),
-            ):  # fewer trials, of the size that is asked about
-                patch.setattr(reference_solvers.LEARNED[kind], "sets", ((name, 1),))
-            patch.setattr(
-                reference_solvers,
-                "plan_set",
-                lambda name, per_cell: plan_set(name, [3], per_cell=per_cell),
-            )
+        with few_to_learn_from():
             assert run(f"worldsense ask {table} --prompting {','.join(names)} {how}") == 0
     return folder
 

@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import linprog
 
+from generated_trials import make_trials
 from worldprobe.benchmarks.worldsense.problems.problems import Cell, Core, cells, cores, stated_in
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     Description,
@@ -28,9 +29,7 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     normalise,
     rename,
 )
-from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import NORMAL, answers_of, problem_type
-from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 
 #: Weight of each answer of a tuple, so that chance is one half (specification, Section 9).
 WEIGHTS = {"Infer": (1.0, -1.0), "Consist": (1.0, -1.0), "Compl": (0.5, 0.5, -1.0)}
@@ -265,8 +264,7 @@ def largest_lean(trials: pd.DataFrame) -> float:
 def test_nothing_that_is_seen_of_a_rendered_text_of_size_five_tells_the_answer(
     problem: str,
 ) -> None:
-    plan = plan_set("test", [5], [problem], 10)
-    trials = pd.concat(stream_set(plan, blocks_of(plan, read_skins()), seed=0), ignore_index=True)
+    trials = make_trials("test", sizes=[5], problems=[problem], per_cell=10)
     trials["place"] = trials.groupby("tuple_id", sort=False).cumcount()
     assert len(trials) > 1000
     assert largest_lean(trials) <= 1

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from command_line import run
+from generated_trials import make_trials, other_answers
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.questions import (
     INVALID,
@@ -24,17 +24,13 @@ from worldprobe.benchmarks.worldsense.analysis.summarize import (
     measure_consistency,
     spread_of_means,
 )
-from worldprobe.benchmarks.worldsense.trials.files import read_trials
 
 N_SERIES = 400
 
 
 @pytest.fixture(scope="module")
-def questions(tmp_path_factory: pytest.TempPathFactory) -> Questions:
-    path = tmp_path_factory.mktemp("worldsense") / "test.parquet"
-    how = "--sizes 3 4 --per-cell 2"
-    assert run(f"worldsense generate test {how} --out {path}") == 0
-    trials = read_trials(path)
+def questions() -> Questions:
+    trials = make_trials("test", sizes=[3, 4], per_cell=2)
     return add_properties(from_frame(trials, "test"), trials)
 
 
@@ -122,9 +118,7 @@ def test_answers_that_depend_on_the_abstract_problem_alone_are_consistent_beyond
     rng = np.random.default_rng(0)
     is_right = rng.random(int(questions.abstract.max()) + 1)[questions.abstract] < 0.6
     gold = questions.gold["released"]
-    found = consistency_of(
-        questions, np.where(is_right, gold, np.choose(gold, [1, 0, 3, 2, 6, 6, 4]))
-    )
+    found = consistency_of(questions, np.where(is_right, gold, other_answers(gold)))
     for problem in ("Infer.normal", "Compl.normal"):
         assert found.loc[(problem, "consistency"), "mean"] == pytest.approx(1)
         assert found.loc[(problem, "explained"), "ci_high"] < 0.7
@@ -137,7 +131,7 @@ def test_a_model_that_is_right_by_chance_alone_has_no_consistency_beyond_its_acc
     gold = questions.gold["released"]
     found = consistency_of(
         questions,
-        np.where(rng.random(len(gold)) < 0.85, gold, np.choose(gold, [1, 0, 3, 2, 6, 6, 4])),
+        np.where(rng.random(len(gold)) < 0.85, gold, other_answers(gold)),
     )
     row, null = found.loc[("Infer.normal", "consistency")], found.loc[("Infer.normal", "explained")]
     assert row["mean"] > 0.3  # it is right in most trials, and so agrees with itself

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
 
+from command_line import run
 from worldprobe.benchmarks.worldsense import figures, tables
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import add_properties, from_frame
@@ -18,7 +19,6 @@ from worldprobe.benchmarks.worldsense.evaluation import _compare_with_rule
 from worldprobe.benchmarks.worldsense.report import compose
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
-from worldprobe.cli import main
 from worldprobe.contracts import read_table, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
@@ -37,25 +37,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     root = tmp_path_factory.mktemp("study")
     path, out = root / "trials" / "test.parquet", root / "responses" / "test" / "basic"
-    skins = ["tall/short", "trips", "obj_LeftRight"]
-    assert (
-        main(
-            [
-                "worldsense",
-                "generate",
-                "test",
-                "--sizes",
-                "3",
-                "--per-cell",
-                "1",
-                "--skins",
-                *skins,
-                "--out",
-                str(path),
-            ]
-        )
-        == 0
-    )
+    line = "worldsense generate test --sizes 3 --per-cell 1 --skins tall/short trips obj_LeftRight"
+    assert run(f"{line} --out {path}") == 0
     trials = read_trials(path)
     gold = trials["gold"].map(ANSWER_OF)
     first = trials["problem"].str[:3].map({"Inf": "TRUE", "Con": "POSSIBLE", "Com": "1"})

@@ -7,20 +7,18 @@ import json
 import pandas as pd
 import pytest
 
+from generated_trials import make_trials
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     normalise,
     read_description,
     read_relation,
 )
 from worldprobe.benchmarks.worldsense.skins.rendering import read_planar_text
-from worldprobe.benchmarks.worldsense.skins.skins import read_skins
-from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 
 
 @pytest.fixture(scope="module")
 def trials() -> pd.DataFrame:
-    plan = plan_set("ood-problem", per_cell=10)
-    return pd.concat(stream_set(plan, blocks_of(plan, read_skins()), seed=0), ignore_index=True)
+    return make_trials("ood-problem", per_cell=10)
 
 
 def test_every_text_states_what_the_abstract_fields_say(trials: pd.DataFrame) -> None:

@@ -8,29 +8,24 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from generated_trials import make_trials
 from worldprobe.benchmarks.worldsense.inference.ask import write_prompts
 from worldprobe.benchmarks.worldsense.inference.prompts import Pool, load_prompt_set
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, problem_type
-from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.errors import UserError
 
 DOMAINS = {skin.name: skin.domain for skin in read_skins()}
 
 
-def make(per_cell: int, seed: int = 0) -> pd.DataFrame:
-    plan = plan_set("test", sizes=[3], per_cell=per_cell)
-    return pd.concat(stream_set(plan, blocks_of(plan, read_skins()), seed), ignore_index=True)
-
-
 @pytest.fixture(scope="module")
 def trials() -> pd.DataFrame:
-    return make(1)
+    return make_trials("test", sizes=[3], per_cell=1)
 
 
 @pytest.fixture(scope="module")
 def examples() -> pd.DataFrame:
-    return make(6, seed=1)
+    return make_trials("test", sizes=[3], per_cell=6, seed=1)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from command_line import run
+from generated_trials import make_trials
 from worldprobe.benchmarks.worldsense.problems.problems import cells, cores
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     Description,
@@ -27,7 +28,6 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import (
     answers_of,
     problem_type,
 )
-from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.benchmarks.worldsense.trials.trial_maker import (
     COLUMNS,
     Stratum,
@@ -144,8 +144,9 @@ def test_the_audit_decides_sets_by_their_texts_alone(tmp_path: Path, capsys, nam
 
 
 def test_a_text_that_says_something_else_than_its_fields_is_listed() -> None:
-    plan = plan_set("test", [3], ["Infer.normal"], 1)
-    trials = next(stream_set(plan, blocks_of(plan, SKINS, ["tall/short"]), seed=0))
+    trials = make_trials(
+        "test", sizes=[3], problems=["Infer.normal"], per_cell=1, skins=("tall/short",)
+    )
     words = {"taller": "shorter", "shorter": "taller"}
     turned = trials["text"].map(
         lambda text: re.sub("taller|shorter", lambda match: words[match.group()], text)

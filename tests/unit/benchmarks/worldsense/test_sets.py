@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 from command_line import run
+from generated_trials import make_trials
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, answers_of
 from worldprobe.benchmarks.worldsense.trials.files import read_official, read_trials
-from worldprobe.benchmarks.worldsense.trials.sets import PLANS, blocks_of, plan_set, stream_set
+from worldprobe.benchmarks.worldsense.trials.sets import PLANS, blocks_of, plan_set
 from worldprobe.benchmarks.worldsense.trials.trial_maker import permute, round_keys
 from worldprobe_authoring.audit import audit_trials
 
@@ -39,17 +40,9 @@ SIZES = {
 }
 
 
-def make(name: str, **options) -> pd.DataFrame:
-    skins = options.pop("skins", ())
-    plan = plan_set(name, **options)
-    return pd.concat(
-        stream_set(plan, blocks_of(plan, read_skins(), skins), seed=0), ignore_index=True
-    )
-
-
 @pytest.fixture(scope="module")
 def small() -> pd.DataFrame:
-    return make("test", per_cell=2)
+    return make_trials("test", per_cell=2)
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -67,7 +60,7 @@ NOT_AUDITED = {"ood-size-hard", "train-100k", "train-1m", "memorisation"}
 
 @pytest.mark.parametrize("name", [name for name in PLANS if name not in NOT_AUDITED])
 def test_gold_answers_are_right_by_an_audit_and_balanced(name: str) -> None:
-    trials = make(name, per_cell=1, sizes=[6] if name == "ood-size-motion" else [])
+    trials = make_trials(name, per_cell=1, sizes=[6] if name == "ood-size-motion" else [])
     audit = audit_trials(trials, name)
     assert audit.wrong.empty
     assert audit.mixed_arity == 0
@@ -110,22 +103,22 @@ def test_the_place_in_a_tuple_does_not_tell_the_answer(small: pd.DataFrame) -> N
 
 
 def test_ids_are_unique_and_depend_on_the_content_only(small: pd.DataFrame) -> None:
-    again = make("test", per_cell=2, problems=["Infer.normal"])
+    again = make_trials("test", per_cell=2, problems=["Infer.normal"])
     kept = small[small["problem"] == "Infer.normal"].reset_index(drop=True)
     pd.testing.assert_frame_equal(again.drop(columns="number"), kept.drop(columns="number"))
     assert small["trial_id"].is_unique
 
 
 def test_a_subset_of_skins_has_the_whole_set_s_trials(small: pd.DataFrame) -> None:
-    part = make("test", per_cell=1, skins=["trips", "race"], sizes=[3])
+    part = make_trials("test", per_cell=1, skins=["trips", "race"], sizes=[3])
     assert set(part["trial_id"]) <= set(small["trial_id"])
     assert len(part) == 2 * 2 * 26
 
 
 def test_training_sets_are_nested_and_share_nothing_with_the_test_set(small: pd.DataFrame) -> None:
-    first, longer = make("train-10k", per_cell=1), make("train-1m", per_cell=2)
+    first, longer = make_trials("train-10k", per_cell=1), make_trials("train-1m", per_cell=2)
     pd.testing.assert_frame_equal(first, longer.iloc[: len(first)])
-    pd.testing.assert_frame_equal(make("memorisation", per_cell=1), first)
+    pd.testing.assert_frame_equal(make_trials("memorisation", per_cell=1), first)
     assert not set(longer["skin"]) & set(small["skin"])
     entities = [
         {name for names in frame["entities"] for name in json.loads(names)}

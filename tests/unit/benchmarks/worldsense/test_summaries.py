@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from generated_trials import make_trials, other_answers
 from worldprobe.analysis.reproduction import summary_line
 from worldprobe.benchmark import find_displays
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
@@ -29,8 +30,6 @@ from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models, 
 from worldprobe.benchmarks.worldsense.benchmark import BENCHMARK
 from worldprobe.benchmarks.worldsense.contracts import Comparisons, Reproduction, Summaries
 from worldprobe.benchmarks.worldsense.tables import comparisons
-from worldprobe.benchmarks.worldsense.trials.files import read_trials
-from worldprobe.cli import main
 from worldprobe.contracts import validate, write_table
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Model, Roster
@@ -39,26 +38,8 @@ from worldprobe_lab import trial_displays
 
 
 @pytest.fixture(scope="module")
-def trials(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
-    path = tmp_path_factory.mktemp("worldsense") / "test.parquet"
-    skins = ["tall/short", "trips", "obj_LeftRight"]
-    assert (
-        main(
-            [
-                "worldsense",
-                "generate",
-                "test",
-                "--per-cell",
-                "2",
-                "--skins",
-                *skins,
-                "--out",
-                str(path),
-            ]
-        )
-        == 0
-    )
-    return read_trials(path)
+def trials() -> pd.DataFrame:
+    return make_trials("test", per_cell=2, skins=("tall/short", "trips", "obj_LeftRight"))
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +53,7 @@ def answer(
     """Right answers in a share of the trials, otherwise another valid one; some are invalid."""
     rng = np.random.default_rng(seed)
     gold = questions.gold["corrected"]
-    other = np.choose(gold, [1, 0, 3, 2, 6, 6, 4])
+    other = other_answers(gold)
     answers = np.where(rng.random(len(gold)) < share, gold, other).astype(np.int8)
     answers[rng.random(len(gold)) < 0.01] = INVALID
     return Series(prompting, model, answers[None, :], {})

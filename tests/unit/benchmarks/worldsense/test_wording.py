@@ -4,13 +4,13 @@ set test-new.
 
 import hashlib
 import re
-from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from generated_trials import make_trials
 from worldprobe.benchmarks.worldsense.skins.skins import (
     IN,
     KNOWN,
@@ -20,7 +20,6 @@ from worldprobe.benchmarks.worldsense.skins.skins import (
     read_skins,
     relation_words,
 )
-from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.cli import main
 
 SKINS = read_skins()
@@ -56,18 +55,13 @@ or other others s she than that the to two up was were will with
 OF_NO_RELATION = set(_LITTLE.split())
 
 
-def one_round(name: str, version: int, sizes: Iterable[int] = ()) -> pd.DataFrame:
-    plan = plan_set(name, sizes=tuple(sizes), per_cell=1)
-    return pd.concat(
-        stream_set(plan, blocks_of(plan, read_skins(version=version)), seed=0), ignore_index=True
-    )
-
-
 @pytest.mark.parametrize(
     ("version", "name"), [(version, name) for version, sets in DIGESTS.items() for name in sets]
 )
 def test_a_version_is_made_again_to_the_byte(version: int, name: str) -> None:
-    columns = one_round(name, version).drop(columns="moment")  # a column that came later
+    columns = make_trials(name, version=version, per_cell=1).drop(
+        columns="moment"
+    )  # a column that came later
     written = columns.to_csv(index=False, lineterminator="\n")
     assert hashlib.sha256(written.encode()).hexdigest()[:16] == DIGESTS[version][name]
 
@@ -140,7 +134,7 @@ def test_whether_training_has_a_relation_is_computed_and_as_the_paper_says() -> 
 
 
 def test_version_3_explains_directly_where_a_change_says_it_and_nowhere_else() -> None:
-    for text in one_round("test-motion", 3)["text"]:
+    for text in make_trials("test-motion", version=3, per_cell=1)["text"]:
         explained, _, changes = text.partition("with none of the others in between):")
         if changes:
             assert "directly" in changes

@@ -15,6 +15,7 @@ import yaml
 from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok import contracts
 from worldprobe.benchmarks.ewok.analysis.summarize import METRICS, summarize
+from worldprobe.benchmarks.ewok.exports.lm_eval_task import DOMAINS
 from worldprobe.benchmarks.ewok.vocabulary import (
     CONTEXT_CONTRASTS,
     CONTEXT_TYPES,
@@ -29,19 +30,6 @@ from worldprobe_lab.contracts import FamilyLevels, Plans
 from worldprobe_lab.power import Variances, plan
 from worldprobe_training.contracts import ControlAccuracies
 
-DOMAINS = (
-    "social-interactions",
-    "social-properties",
-    "social-relations",
-    "spatial-relations",
-    "physical-interactions",
-    "physical-dynamics",
-    "physical-relations",
-    "material-dynamics",
-    "material-properties",
-    "agent-properties",
-    "quantitative-properties",
-)
 CONCEPTS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
 
 CONTROLS = {
