@@ -190,21 +190,22 @@ def summarize_(
     import pandas as pd
 
     from worldprobe.benchmarks.worldsense.analysis.answers import told_of
+    from worldprobe.benchmarks.worldsense.analysis.statistics import count_answers
     from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
     from worldprobe.benchmarks.worldsense.contracts import Summaries
     from worldprobe.contracts import write_table
     from worldprobe.report.model_names import counted
 
-    tables, counts = [], []
+    tables, counts, answered = [], [], {}
     for name, questions, series in _read_sets(sets, skin_folder):
         tables.append(summarize(name, questions, series, seed))
-        counts += [{"set": name, **row} for row in _counts(questions, series)]
+        counts += count_answers(questions, series).assign(set=name).to_dict("records")
+        answered[name] = series
     table = pd.concat(tables, ignore_index=True).sort_values(
         list(Summaries.Config.key), ignore_index=True
     )
     lacking = missing_models(missing, table["model"].unique())
-    facts = told_of({name: paths for name, _, *paths in sets})
-    details = {"answers": counts} | facts | lacking
+    details = {"answers": counts} | told_of(answered) | lacking
     write_table(
         table[list(Summaries.columns)],
         Summaries,
@@ -275,15 +276,6 @@ def _read_sets(
 
 def _inputs(sets: list[list[str]]) -> dict[str, str]:
     return {path: path for _, *paths in sets for path in paths}
-
-
-def _counts(questions: Questions, series: list[Series]) -> list[dict[str, object]]:
-    from worldprobe.benchmarks.worldsense.analysis.statistics import count_answers
-
-    return [
-        {str(key): value for key, value in row.items()}
-        for row in count_answers(questions, series).to_dict("records")
-    ]
 
 
 def describe_analysis(statistics: pd.DataFrame, counts: pd.DataFrame) -> str:
@@ -360,7 +352,7 @@ def ask_(
     from worldprobe.benchmarks.worldsense.inference.ask import ask, write_prompts
     from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
     from worldprobe.benchmarks.worldsense.inference.reference_solvers import RuleEngine
-    from worldprobe.benchmarks.worldsense.trials.files import is_official, read_trials
+    from worldprobe.benchmarks.worldsense.trials.files import canary_of, is_official, read_trials
     from worldprobe.contracts import write_table
     from worldprobe.inference.store import open_store
 
@@ -443,16 +435,6 @@ def _pools(
     domains |= {skin.name: skin.domain for skin in read_skins(skin_folder or FOLDER)}
     read = {path: read_trials(path) for path in dict.fromkeys(sources)}
     return [Pool(read[path], seed, domains) for path in sources]
-
-
-def canary_of(path: str, trials: pd.DataFrame) -> str | None:
-    """The canary of trials of ours; the official layout has it in the tuples' ids."""
-    from worldprobe.benchmarks.worldsense.trials.files import is_official
-    from worldprobe.contracts import read_provenance
-
-    if is_official(path):
-        return CANARY if trials["tuple_id"].str.startswith(CANARY).any() else None
-    return read_provenance(path).canary
 
 
 @app.command
@@ -542,7 +524,7 @@ def export(
 
 def _task_files(trials: str, task: str | None, encrypt: bool) -> Iterator[tuple[str, bytes]]:
     from worldprobe.benchmarks.worldsense.exports import task_files
-    from worldprobe.benchmarks.worldsense.trials.files import read_trials
+    from worldprobe.benchmarks.worldsense.trials.files import canary_of, read_trials
     from worldprobe.inference.lm_eval import check_task
 
     check_task(task)

@@ -170,26 +170,17 @@ def _independent(
     called version.
     """
     count = max(numbers, default=-1) + 1
-    samples = {
-        template: sample
+    samples = [
+        sample
         for templates in domains.values()
-        for template, sample in _sample(templates, fillers, count, seed)
-    }
-    made: Counter[str] = Counter()
-    for number in range(count):
-        for template in in_order(domains):
-            fillings = next(samples[template], None)
-            if fillings is not None and number in numbers:
-                made[template.template_id] += 1
-                yield item_row(template, number, fillings, fillers.rules)
-    short = [
-        f"{template.template_id} ({made[template.template_id]})"
-        for template in samples
-        if made[template.template_id] < len(numbers)
+        for sample in _sample(templates, fillers, count, seed)
     ]
-    if short:
-        message = "%d templates have fewer than %d distinct fillings; all of them are used: %s"
-        LOGGER.warning(message, len(short), len(numbers), ", ".join(short))
+    samples.sort(key=lambda sample: sample[0][:3])
+    for number in range(count):
+        for template, sample in samples:
+            fillings = next(sample, None)
+            if fillings is not None and number in numbers:
+                yield item_row(template, number, fillings, fillers.rules)
 
 
 def in_order(domains: Mapping[str, list[OpenTemplate]]) -> list[OpenTemplate]:

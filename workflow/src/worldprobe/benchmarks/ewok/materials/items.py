@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -24,7 +24,7 @@ from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.release_filter import apply_release_filter
 from worldprobe.benchmarks.ewok.materials.subsets import filter_tags, in_share, matching_tags
 from worldprobe.benchmarks.ewok.vocabulary import FAMILY
-from worldprobe.log import Progress
+from worldprobe.log import LOGGER, Progress
 from worldprobe.provenance import Provenance
 
 _PLACE = ["domain", "meta_template", "template"]
@@ -63,7 +63,7 @@ def fill_items(
     elif filling.mode == "independent":
         items = items.sort_values([*_PLACE, "version"], ignore_index=True)
     made = Counter(items["item_id"].str.rpartition("_v")[0])
-    fewer = shortfalls(made, templates, len(filling.numbers))
+    fewer = _shortfalls(made, templates, filling)
     if filling.tag_filter:
         items = filter_tags(items, filling.tag_filter)
     if filling.limit:
@@ -99,7 +99,7 @@ def stream_items(
                 yield row
 
     def finish(n_duplicates: int) -> Provenance:
-        fewer = shortfalls(counts, templates, len(filling.numbers))
+        fewer = _shortfalls(counts, templates, filling)
         facts = {"fewer_items": fewer, "duplicates": n_duplicates}
         made.details |= {key: value for key, value in facts.items() if value}
         return made
@@ -115,18 +115,19 @@ def _counted(rows: Iterator[Row], templates: pd.DataFrame, filling: Filling) -> 
             yield row
 
 
-def shortfalls(made: Mapping[str, int], templates: pd.DataFrame, asked: int) -> dict[str, int]:
-    """Template id -> its number of items, for templates that have fewer than were asked for.
-
-    Args:
-        made: template id -> number of its items.
-        templates: the templates table.
-        asked: how many each was to have.
-    """
-    counts = {
-        template: int(made.get(template, 0)) for template in templates["template_id"].tolist()
-    }
-    return {template: count for template, count in counts.items() if count < asked}
+def _shortfalls(made: Counter[str], templates: pd.DataFrame, filling: Filling) -> dict[str, int]:
+    """Template id -> its number of items, for templates that have fewer than were asked for."""
+    asked = len(filling.numbers)
+    fewer = {template: made[template] for template in templates["template_id"]}
+    fewer = {template: count for template, count in fewer.items() if count < asked}
+    if fewer and filling.mode == "independent":
+        LOGGER.warning(
+            "%d templates have fewer than %d distinct fillings; all of them are used: %s",
+            len(fewer),
+            asked,
+            ", ".join(f"{template} ({count})" for template, count in fewer.items()),
+        )
+    return fewer
 
 
 def finish_items(items: pd.DataFrame, rules: Rules, source: Source | None) -> pd.DataFrame:
