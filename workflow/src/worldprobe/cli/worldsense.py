@@ -32,6 +32,7 @@ from worldprobe.cli.options import (
     missing_models,
 )
 from worldprobe.errors import UserError
+from worldprobe.extensions import checks
 from worldprobe.files import digest_file, whole_folder, write_members, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import made_by_model
@@ -72,10 +73,9 @@ def check_skins_(folder: Path | None = None, /) -> None:
         folder: folder or file of skins (default: the skins of this repository)
     """
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, check_skins
-    from worldprobe.benchmarks.worldsense.trials.misreading import find_misreading
 
     right, faults = check_skins(folder or FOLDER)
-    faults += [fault for skin in right if (fault := find_misreading(skin)) is not None]
+    faults += [fault for check in checks("skin") for skin in right if (fault := check(skin))]
     for fault in faults[:-1]:
         print(fault.lines(), file=sys.stderr)
     if faults:
@@ -107,7 +107,6 @@ def generate(
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.trials import sets
     from worldprobe.benchmarks.worldsense.trials.files import write_set
-    from worldprobe.benchmarks.worldsense.trials.misreading import find_misreading
 
     if out.suffix != ".parquet":
         raise UserError(
@@ -118,13 +117,11 @@ def generate(
     folder = part.skin_folder or FOLDER
     plan = sets.plan_set(set, part.sizes, part.problems, part.per_cell)
     blocks = sets.blocks_of(plan, read_skins(folder, part.wording_version), part.skins)
-    if (
-        Path(folder).resolve() != FOLDER.resolve()
-    ):  # tests read the texts of the repository's own skins
-        for fault in filter(
-            None, map(find_misreading, {block.skin.name: block.skin for block in blocks}.values())
-        ):
-            raise fault
+    if Path(folder).resolve() != FOLDER.resolve():  # tests check the repository's own skins
+        for skin in {block.skin.name: block.skin for block in blocks}.values():
+            for fault in (check(skin) for check in checks("skin")):
+                if fault:
+                    raise fault
     n_all = sets.count_trials(plan, blocks)
     if sample and sample < n_all:
         blocks = sets.sample_blocks(blocks, sample // plan.per_cell)
@@ -352,7 +349,7 @@ def ask_(
     from worldprobe.benchmarks.worldsense.inference.ask import ask, write_prompts
     from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
     from worldprobe.benchmarks.worldsense.inference.reference_solvers import RuleEngine
-    from worldprobe.benchmarks.worldsense.trials.files import canary_of, is_official, read_trials
+    from worldprobe.benchmarks.worldsense.trials.files import canary_of, read_trials
     from worldprobe.contracts import write_table
     from worldprobe.inference.store import open_store
 
@@ -375,9 +372,8 @@ def ask_(
     since = time.monotonic()
     engine = model.open(skin_folder)
     if isinstance(engine, RuleEngine):
-        for path, rows in zip(trials, tables, strict=True):
-            if is_official(path):
-                engine.know(rows)
+        for rows in tables:
+            engine.know(rows)
     store = open_store(
         model.answers or out[0].parent / ".answers",
         engine,
