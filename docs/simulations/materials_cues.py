@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB
 
-from worldprobe.benchmarks.ewok.materials.compile import spelt
+from worldprobe.benchmarks.ewok.materials.situations import spelt
 
 #: Right pairings first, then the wrong ones.
 PAIRINGS = ((1, 1), (2, 2), (2, 1), (1, 2))

@@ -25,16 +25,12 @@ from worldprobe.benchmarks.ewok.analysis.reproduction import (
 from worldprobe.benchmarks.ewok.canaries import is_protected
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
-from worldprobe.benchmarks.ewok.materials.items import (
-    apply_release_filter,
-    fill_fixed,
-    fill_independent,
-    items_table,
-)
+from worldprobe.benchmarks.ewok.materials.filling import Filling, fill_rows, items_table
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.official_files import official_files
 from worldprobe.benchmarks.ewok.materials.opened import DESIGN, open_templates, parse_swaps
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
+from worldprobe.benchmarks.ewok.materials.release_filter import apply_release_filter
 from worldprobe.benchmarks.ewok.materials.slots import KEY, fill
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
@@ -64,7 +60,7 @@ def templates(materials):
 @pytest.fixture(scope="module")
 def items(materials, templates):
     fillers = Fillers(materials.fillers, ORIGINAL)
-    return items_table(fill_fixed(open_templates(templates, fillers), fillers, range(5)))
+    return items_table(fill_rows(open_templates(templates, fillers), fillers, Filling()))
 
 
 @pytest.fixture(scope="module")
@@ -264,7 +260,9 @@ def test_every_released_item_is_recognised_and_none_of_ours(materials, filtered)
     ours = compile_templates(read_materials(OURS, RIGHT))
     fillers = Fillers(read_materials(OURS, RIGHT).fillers, RIGHT)
     texts = (
-        items_table(fill_fixed(open_templates(ours, fillers), fillers, [0]))[list(TEXTS)]
+        items_table(fill_rows(open_templates(ours, fillers), fillers, Filling(numbers=[0])))[
+            list(TEXTS)
+        ]
         .to_numpy()
         .ravel()
     )
@@ -278,7 +276,7 @@ def test_a_version_with_too_few_restricted_fillers_loses_the_items_that_the_orig
     slots = open_templates(
         templates, fillers, parse_swaps(["agent->agent:western=false"], list(materials.fillers))
     )
-    assert len(items_table(fill_fixed(slots, fillers, [4]))) == 906
+    assert len(items_table(fill_rows(slots, fillers, Filling(numbers=[4])))) == 906
 
 
 def sampled_to_the_letter(templates, fillers, version, count):
@@ -314,7 +312,8 @@ def test_the_sampling_mode_is_the_originals_as_described(materials, templates, v
     }
     some = {domain: rows for domain, rows in slots.items() if largest[domain] < 1e5}
     assert len(some) >= 4, largest
-    items = items_table(fill_independent(some, fillers, range(3), seed=version))
+    items = items_table(fill_rows(some, fillers, Filling("independent", range(3), version)))
+    items = items.sort_values(["domain", "meta_template", "template", "version"])
     ours = zip(
         items["item_id"].str.rpartition("_v")[0], *(items[text] for text in TEXTS), strict=True
     )
@@ -343,7 +342,7 @@ def texts_of(reference, has_items=True, **fixed) -> tuple[dict, set]:
     if not has_items:
         return found, set()
     fillers = Fillers(read.fillers, rules)
-    built = items_table(fill_fixed(open_templates(compiled, fillers), fillers, [0]))
+    built = items_table(fill_rows(open_templates(compiled, fillers), fillers, Filling(numbers=[0])))
     return found, set(map(tuple, built[["item_id", *TEXTS]].to_numpy().tolist()))
 
 

@@ -4,7 +4,7 @@ materials.
 
 import pytest
 
-from worldprobe.benchmarks.ewok.materials.items import compile_all
+from worldprobe.benchmarks.ewok.materials.compile import compile_all
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.paths import BUILTIN, EDITIONS

@@ -3,10 +3,10 @@
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.materials.compile import spelt
-from worldprobe.benchmarks.ewok.materials.items import compile_all
+from worldprobe.benchmarks.ewok.materials.compile import compile_all
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
+from worldprobe.benchmarks.ewok.materials.situations import spelt
 from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe_authoring.parts import (
     PAIR,

@@ -36,13 +36,13 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     decide,
     rename,
 )
-from worldprobe.benchmarks.worldsense.skins.rendering import StatementReader
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import MOTION
 from worldprobe.benchmarks.worldsense.trials.trial_maker import n_facts
 from worldprobe.contracts import read_table, write_table
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
+from worldprobe_authoring.reading import StatementReader
 from worldprobe_lab.motion import (
     BLIND_FROM,
     follow_alone,
@@ -195,13 +195,13 @@ def test_no_abstract_problem_is_in_training_and_in_a_test(kind: str) -> None:
         kind
     ]
     seen = []
-    for name in (f"train-{kind}", f"test-{kind}"):
+    for name, skin in ((f"train-{kind}", "births"), (f"test-{kind}", "trips")):
         trials = make_trials(
             name,
             sizes=[6 if kind == "hard" else 5],
             problems=problems,
             per_cell=12,
-            skins=("trips", "births"),
+            skins=(skin,),
         )
         moved = trials[trials["complexity"] > 0]
         told = [re.findall(r"[a-z_]*\([^)]*\)", described) for described in moved["description"]]

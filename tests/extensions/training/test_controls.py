@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.ewok.contracts import ControlDocuments
-from worldprobe.benchmarks.ewok.materials.items import Filling, compile_all, fill_items
+from worldprobe.benchmarks.ewok.materials.compile import compile_all
+from worldprobe.benchmarks.ewok.materials.filling import Filling
+from worldprobe.benchmarks.ewok.materials.items import fill_items
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.contracts import validate

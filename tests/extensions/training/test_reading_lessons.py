@@ -10,13 +10,11 @@ from itertools import islice
 import pytest
 
 from worldprobe.benchmarks.worldsense.problems.worlds import before
-from worldprobe.benchmarks.worldsense.skins.rendering import (
-    StatementReader,
-    render_clause,
-)
+from worldprobe.benchmarks.worldsense.skins.rendering import render_clause
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe_authoring.audit import read_by_any
+from worldprobe_authoring.reading import StatementReader
 from worldprobe_training.reading_lessons import (
     LessonCheck,
     ReadingLesson,

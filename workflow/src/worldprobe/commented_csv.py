@@ -89,12 +89,17 @@ def without_empty_columns(rows: Sequence[tuple[int, list[str]]]) -> list[tuple[i
     return [(line, [row[n] for n in used] if len(row) == width else row) for line, row in rows]
 
 
-def read_frame(where: object, content: bytes) -> pd.DataFrame:
+def read_frame(where: object, content: bytes, needed: Sequence[str] = ()) -> pd.DataFrame:
     """All cells as text; the index contains each row's line.
 
+    Args:
+        where: the file, for messages.
+        content: its bytes.
+        needed: columns that it must have.
+
     Raises:
-        UserError: as ``read_rows``; no header, a row of another length, or a column given twice
-            with different cells.
+        UserError: as ``read_rows``; no header, a row of another length, a column given twice with
+            different cells, or none that is needed.
     """
     import pandas as pd
 
@@ -125,4 +130,6 @@ def read_frame(where: object, content: bytes) -> pd.DataFrame:
                 f'has the column "{name}" twice, with different cells.',
                 "Keep one of the two.",
             )
+    if absent := [name for name in needed if name not in first]:
+        raise UserError(where, f"has no column {absent[0]}.", f"It needs {', '.join(needed)}.")
     return frame[list(first.values())].set_axis(list(first), axis=1)

@@ -14,6 +14,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
+from worldprobe.errors import UserError
+
 GROUP = "worldprobe.extensions"
 
 
@@ -40,6 +42,8 @@ class Extension:
         compares: name of a table -> what ``worldprobe compare`` does with files of it: a function
             of the files that gives comparisons, details of their provenance, and the template that
             prints them with its values.
+        checks: what is checked, as ``skin`` -> a function of it that gives what is wrong, or
+            nothing.
         pages: file of a page beside a report -> a function of the folders of an evaluation's
             benchmarks and of their YAML files, which gives the command that makes it there; none
             where it gives nothing.
@@ -56,6 +60,7 @@ class Extension:
     adds: str = ""
     outputs: str = ""
     compares: Mapping[str, str] = field(default_factory=dict)
+    checks: Mapping[str, str] = field(default_factory=dict)
     pages: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -90,6 +95,11 @@ def commands() -> dict[str, tuple[str, str]]:
     return {
         word: command for extension in extensions() for word, command in extension.commands.items()
     }
+
+
+def checks(kind: str) -> list[Callable[[Any], UserError | None]]:
+    """The extensions' checks of something, as ``skin``."""
+    return [load(extension.checks[kind]) for extension in extensions() if kind in extension.checks]
 
 
 def settings_below(key: str = "") -> dict[str, Any]:

@@ -21,4 +21,5 @@ EXTENSION = Extension(
         "worldsense": "worldprobe_authoring.cli:add_commands",
     },
     displays={"ewok": ("worldprobe_authoring.displays",)},
+    checks={"skin": "worldprobe_authoring.misreading:find_misreading"},
 )

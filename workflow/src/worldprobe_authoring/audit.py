@@ -12,13 +12,14 @@ from functools import lru_cache
 
 import pandas as pd
 
+from worldprobe.benchmarks.worldsense.inference.reference_solvers import Statement
 from worldprobe.benchmarks.worldsense.problems import worlds
-from worldprobe.benchmarks.worldsense.skins.rendering import Statement, StatementReader
 from worldprobe.benchmarks.worldsense.skins.skins import Skin
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, problem_type
 from worldprobe.benchmarks.worldsense.trials.files import places, relations_of
-from worldprobe.benchmarks.worldsense.trials.misreading import does_state
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe_authoring.misreading import does_state
+from worldprobe_authoring.reading import StatementReader
 
 #: Columns of the CSV: one row for each trial whose gold answer is wrong.
 WRONG = ("Key", "tuple_ID", "problemname", "problemsize", "released_gold", "solver_gold", "reason")

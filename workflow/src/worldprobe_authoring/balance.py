@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.materials.compile import count_parts, spelt
+from worldprobe.benchmarks.ewok.materials.situations import count_parts, spelt
 from worldprobe.benchmarks.ewok.vocabulary import contrast_group
 
 #: Design feature -> how a template's value of it is read.

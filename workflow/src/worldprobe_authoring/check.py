@@ -23,9 +23,8 @@ from worldprobe.benchmarks.ewok.materials.compile import (
 )
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
-from worldprobe.benchmarks.ewok.materials.items import check_slots
 from worldprobe.benchmarks.ewok.materials.materials import Domain, Materials, MetaTemplate, Segment
-from worldprobe.benchmarks.ewok.materials.opened import open_templates
+from worldprobe.benchmarks.ewok.materials.opened import check_slots, open_templates
 from worldprobe.benchmarks.ewok.materials.slots import KEY, braces
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError

@@ -74,7 +74,7 @@ def stats(
         out: folder into which the tables are written as CSV files, too
     """
     from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq
-    from worldprobe.benchmarks.ewok.materials.items import compile_all
+    from worldprobe.benchmarks.ewok.materials.compile import compile_all
     from worldprobe_authoring.balance import overview
 
     tables, text = overview(
@@ -105,7 +105,7 @@ def split(
     Args:
         out: CSV file with the part of each pair of concepts
     """
-    from worldprobe.benchmarks.ewok.materials.items import compile_all
+    from worldprobe.benchmarks.ewok.materials.compile import compile_all
     from worldprobe_authoring.split import read_scales, split_by_situation, split_text
 
     read = read_and_check(materials, password, False)
@@ -178,8 +178,8 @@ def review(
         out: spreadsheet to write; with --read, the flags to write (CSV)
     """
     from worldprobe.benchmarks.ewok.canaries import is_protected
+    from worldprobe.benchmarks.ewok.materials.compile import compile_all
     from worldprobe.benchmarks.ewok.materials.flags import read_sheet
-    from worldprobe.benchmarks.ewok.materials.items import compile_all
     from worldprobe_authoring.review import fill_once, flags_text, review_sheet
 
     checked = read_and_check(materials, password, compat)

@@ -98,8 +98,7 @@ def import_samples(
     """
     from worldprobe.benchmarks.worldsense.contracts import Responses
     from worldprobe.benchmarks.worldsense.exports import BENCHMARK
-    from worldprobe.benchmarks.worldsense.trials.files import read_trials
-    from worldprobe.cli.worldsense import canary_of
+    from worldprobe.benchmarks.worldsense.trials.files import canary_of, read_trials
     from worldprobe.contracts import write_table
     from worldprobe_authoring.lm_eval_runs import read_responses, read_run
 

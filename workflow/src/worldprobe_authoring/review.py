@@ -13,11 +13,10 @@ from pathlib import Path
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
-from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+from worldprobe.benchmarks.ewok.materials.filling import Filling
 from worldprobe.benchmarks.ewok.materials.flags import COLUMNS, FLAG_COLUMNS, template_keys
-from worldprobe.benchmarks.ewok.materials.items import fill_independent, items_table
+from worldprobe.benchmarks.ewok.materials.items import fill_items
 from worldprobe.benchmarks.ewok.materials.materials import Materials
-from worldprobe.benchmarks.ewok.materials.opened import open_templates
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import write_text
@@ -32,8 +31,7 @@ def fill_once(templates: pd.DataFrame, materials: Materials, seed: int) -> pd.Da
         materials: free of errors.
         seed: of the fillings.
     """
-    fillers = Fillers(materials.fillers, materials.rules)
-    items = items_table(fill_independent(open_templates(templates, fillers), fillers, [0], seed))
+    items, _ = fill_items(templates, materials, Filling("independent", [0], seed))
     return items.assign(template_id=items["item_id"].str.rpartition("_v")[0])
 
 

@@ -26,9 +26,9 @@ from typing import NamedTuple
 
 from worldprobe.archives import LARGEST
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
-from worldprobe.benchmarks.ewok.materials.items import LISTED
 from worldprobe.benchmarks.ewok.materials.materials import Source, canary_lines, read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL
+from worldprobe.benchmarks.ewok.materials.release_filter import LISTED
 from worldprobe.benchmarks.ewok.vocabulary import OFFICIAL_TEXTS, TEXTS
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError

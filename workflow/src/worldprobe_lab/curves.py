@@ -28,6 +28,7 @@ from worldprobe.analysis.clusters import Estimates, crossed_means, sum_by_code
 from worldprobe.analysis.comparisons import Z95, corrected
 from worldprobe.analysis.components import LEVEL, Components, Part, interval
 from worldprobe.analysis.summaries import Group
+from worldprobe.contracts import typed
 from worldprobe.contracts.results import ALL, OVERALL, Comparisons
 from worldprobe.errors import UserError
 from worldprobe_lab.contracts import (
@@ -525,10 +526,7 @@ def agree(onsets: pd.DataFrame) -> pd.DataFrame:
                     "n_onsets": int(np.isfinite(both).all(axis=1).sum()),
                 }
             )
-    kinds = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}
-    return pd.DataFrame(rows, columns=list(OrderAgreements.columns)).astype(
-        {name: kinds[rules.kind] for name, rules in OrderAgreements.columns.items()}
-    )
+    return typed(rows, OrderAgreements)
 
 
 def _rank_correlation(both: pd.DataFrame) -> tuple[float, float, float]:

@@ -16,16 +16,14 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
-from worldprobe.benchmarks.ewok.materials.items import (
-    Filling,
+from worldprobe.benchmarks.ewok.materials.filling import (
     Row,
     in_order,
     item_row,
     items_table,
-    ready_templates,
 )
 from worldprobe.benchmarks.ewok.materials.materials import Materials
-from worldprobe.benchmarks.ewok.materials.opened import OpenTemplate
+from worldprobe.benchmarks.ewok.materials.opened import OpenTemplate, ready_templates
 
 #: Sentences that say nothing and may begin any context; the first frame is the bare context.
 FRAMES = (
@@ -162,7 +160,7 @@ def fill_forms(
     Raises:
         UserError: as ``fill_items``, or a form has no item.
     """
-    slots, fillers = ready_templates(templates, materials, Filling())
+    slots, fillers = ready_templates(templates, materials)
     earlier: dict[str, list[dict[str, str]]] = {}
     for item_id, filled in (
         [] if besides is None else zip(besides["item_id"], besides["fillers"], strict=True)

@@ -39,7 +39,9 @@ def forms(
         out: folder of a table per form, form-1.parquet, form-2.parquet and so on
     """
     from worldprobe.benchmarks.ewok.contracts import Items, Templates
-    from worldprobe.benchmarks.ewok.materials.items import compile_all, finish_items, sizes_of
+    from worldprobe.benchmarks.ewok.materials.compile import compile_all
+    from worldprobe.benchmarks.ewok.materials.items import finish_items
+    from worldprobe.benchmarks.ewok.materials.situations import sizes_of
     from worldprobe.contracts import digest_table, read_table, write_table
     from worldprobe_lab.forms import fill_forms
 

@@ -88,7 +88,7 @@ def score_(
     """
     import pandas as pd
 
-    from worldprobe.contracts import write_table
+    from worldprobe.contracts import typed, write_table
     from worldprobe.log import Progress
     from worldprobe.provenance import digests, made
     from worldprobe.settings import Source, parse
@@ -131,9 +131,7 @@ def score_(
 
     if not tables and not part:
         raise nothing_scored(name, left_out)
-    scores = pd.DataFrame(
-        {column: pd.Series(dtype=facts.kind) for column, facts in CheckpointScores.columns.items()}
-    )
+    scores = typed([], CheckpointScores)
     if tables:
         scores = pd.concat(tables, ignore_index=True).assign(
             series=training.series or name, model=name, seed=training.training_seed

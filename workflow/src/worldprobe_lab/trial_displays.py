@@ -236,7 +236,7 @@ def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """How often a model gives the same answer to one abstract trial in two skins, corrected for
     chance, and how much of that its accuracy explains.
     """
-    from worldprobe.benchmarks.worldsense.analysis.summarize import FEWEST
+    from worldprobe.benchmarks.worldsense.analysis.consistency import FEWEST
 
     if not (
         summaries["metric"] == "consistency"

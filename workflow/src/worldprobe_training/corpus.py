@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import crossed_means
-from worldprobe.benchmarks.ewok.materials.items import Filling, fill_items
+from worldprobe.benchmarks.ewok.materials.filling import Filling
+from worldprobe.benchmarks.ewok.materials.items import fill_items
 from worldprobe.benchmarks.ewok.materials.materials import Materials
 from worldprobe.benchmarks.ewok.vocabulary import TARGET_CONTRASTS
 from worldprobe.errors import UserError

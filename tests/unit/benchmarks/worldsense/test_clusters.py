@@ -10,6 +10,12 @@ import pytest
 
 from generated_trials import make_trials, other_answers
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
+from worldprobe.benchmarks.worldsense.analysis.consistency import (
+    FEWEST,
+    _over_problems,
+    measure_consistency,
+)
+from worldprobe.benchmarks.worldsense.analysis.intervals import spread_of_means
 from worldprobe.benchmarks.worldsense.analysis.questions import (
     INVALID,
     WORDS,
@@ -18,12 +24,6 @@ from worldprobe.benchmarks.worldsense.analysis.questions import (
     from_frame,
 )
 from worldprobe.benchmarks.worldsense.analysis.statistics import Z, average
-from worldprobe.benchmarks.worldsense.analysis.summarize import (
-    FEWEST,
-    _over_problems,
-    measure_consistency,
-    spread_of_means,
-)
 
 N_SERIES = 400
 
@@ -148,7 +148,7 @@ def test_the_mean_over_problems_has_no_interval_where_a_problem_has_none() -> No
         )
         assert found["mean"] == pytest.approx(0.6)
         assert found["status"] == "no_spread"
-        assert np.isnan([found["sem"], found["ci_low"], found["ci_high"]]).all()
+        assert pd.isna([found["sem"], found.get("ci_low"), found.get("ci_high")]).all()
 
 
 def test_invalid_answers_never_agree_and_one_answer_throughout_is_no_consistency(

@@ -61,9 +61,6 @@ class FillingOptions(FillingSettings):
     spreadsheet.
     """
 
-    processes: Annotated[int, Field(ge=1, le=4096)] = 1
-    """Number of processes; the files are the same for any number."""
-
     sample: Annotated[int, Field(ge=1)] | None = None
     """Number of templates, sampled in proportion from each pair of concepts, at least one from
     each, as `evaluate --limit` does; unlike with `--limit` here, domains keep their share.
@@ -88,7 +85,7 @@ def build(
         out: items table (Parquet)
     """
     from worldprobe.benchmarks.ewok.contracts import Templates
-    from worldprobe.benchmarks.ewok.materials.items import compile_all
+    from worldprobe.benchmarks.ewok.materials.compile import compile_all
     from worldprobe.contracts import digest_table, write_table
 
     read = read_and_check(materials, password, how.compat)
@@ -153,17 +150,12 @@ def _fill_and_write(
     made: Provenance,
     out: Path,
 ) -> None:
-    from worldprobe.benchmarks.ewok.materials.items import (
-        Filling,
-        fill_items,
-        filling_details,
-        finish_items,
-        in_sample,
-        in_share,
-        of_families,
-        sizes_of,
-        stream_items,
-    )
+    from worldprobe.benchmarks.ewok.materials.compile import of_families
+    from worldprobe.benchmarks.ewok.materials.filling import Filling
+    from worldprobe.benchmarks.ewok.materials.gathering import filling_details
+    from worldprobe.benchmarks.ewok.materials.items import fill_items, finish_items, stream_items
+    from worldprobe.benchmarks.ewok.materials.situations import sizes_of
+    from worldprobe.benchmarks.ewok.materials.subsets import in_sample, in_share
 
     mode = chosen_mode(how.mode, str(materials.source.path), how.compat)
     if mode == "balanced" and how.compat:
@@ -210,15 +202,8 @@ def _fill_and_write(
     if is_independent and not (
         how.flags or how.release_filter or how.limit or of_families(templates)
     ):
-        processes = min(how.processes, os.cpu_count() or 1)
-        _report(*stream_items(templates, materials, filling, out, made, processes), out)
+        _report(*stream_items(templates, materials, filling, out, made), out)
         return
-    if how.processes > 1:
-        problem = (
-            "has an effect with --mode independent, and without --flags, --limit and"
-            " --release-filter, only."
-        )
-        raise UserError("--processes", problem, "Leave it out.")
     items, fewer = fill_items(templates, materials, filling)
     if fewer:
         made.details["fewer_items"] = fewer
@@ -263,7 +248,8 @@ def gather(
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.materials.items import finish_items, gather_provenance
+    from worldprobe.benchmarks.ewok.materials.gathering import gather_provenance
+    from worldprobe.benchmarks.ewok.materials.items import finish_items
     from worldprobe.benchmarks.ewok.materials.materials import Source
     from worldprobe.contracts import read_provenance, read_table
 
@@ -303,7 +289,7 @@ def _write(items: pd.DataFrame, made: Provenance, release_filter: bool, out: Pat
 
 
 def _warn_of_copies(items: pd.DataFrame) -> None:
-    from worldprobe.benchmarks.ewok.materials.items import copied_versions
+    from worldprobe.benchmarks.ewok.materials.duplicates import copied_versions
 
     for version, first in copied_versions(items).items():
         LOGGER.warning(

@@ -315,7 +315,7 @@ def ask_items(
 ) -> Finished:
     """Responses of one eval type; they may repeat an item's words, so they carry its canary."""
     from worldprobe.benchmarks.ewok.contracts import Items, Responses
-    from worldprobe.benchmarks.ewok.materials.items import in_share
+    from worldprobe.benchmarks.ewok.materials.subsets import in_share
     from worldprobe.benchmarks.ewok.scoring import ask, uses_chat
     from worldprobe.contracts import read_provenance, read_table
 

@@ -70,7 +70,7 @@ def compile_(
         out: templates table (Parquet)
     """
     from worldprobe.benchmarks.ewok.contracts import Templates
-    from worldprobe.benchmarks.ewok.materials.items import compile_all
+    from worldprobe.benchmarks.ewok.materials.compile import compile_all
     from worldprobe.contracts import write_table
 
     read = read_and_check(materials, password, compat)

@@ -32,6 +32,7 @@ from worldprobe.cli.options import (
     missing_models,
 )
 from worldprobe.errors import UserError
+from worldprobe.extensions import checks
 from worldprobe.files import digest_file, whole_folder, write_members, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import made_by_model
@@ -73,10 +74,9 @@ def check_skins_(folder: Path | None = None, /) -> None:
         folder: folder or file of skins (default: the skins of this repository)
     """
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, check_skins
-    from worldprobe.benchmarks.worldsense.trials.misreading import find_misreading
 
     right, faults = check_skins(folder or FOLDER)
-    faults += [fault for skin in right if (fault := find_misreading(skin)) is not None]
+    faults += [fault for check in checks("skin") for skin in right if (fault := check(skin))]
     for fault in faults[:-1]:
         print(fault.lines(), file=sys.stderr)
     if faults:
@@ -108,7 +108,6 @@ def generate(
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.trials import sets
     from worldprobe.benchmarks.worldsense.trials.files import write_set
-    from worldprobe.benchmarks.worldsense.trials.misreading import find_misreading
 
     if out.suffix != ".parquet":
         raise UserError(
@@ -119,13 +118,11 @@ def generate(
     folder = part.skin_folder or FOLDER
     plan = sets.plan_set(set, part.sizes, part.problems, part.per_cell)
     blocks = sets.blocks_of(plan, read_skins(folder, part.wording_version), part.skins)
-    if (
-        Path(folder).resolve() != FOLDER.resolve()
-    ):  # tests read the texts of the repository's own skins
-        for fault in filter(
-            None, map(find_misreading, {block.skin.name: block.skin for block in blocks}.values())
-        ):
-            raise fault
+    if Path(folder).resolve() != FOLDER.resolve():  # tests check the repository's own skins
+        for skin in {block.skin.name: block.skin for block in blocks}.values():
+            for fault in (check(skin) for check in checks("skin")):
+                if fault:
+                    raise fault
     n_all = sets.count_trials(plan, blocks)
     if sample and sample < n_all:
         blocks = sets.sample_blocks(blocks, sample // plan.per_cell)
@@ -191,21 +188,22 @@ def summarize_(
     import pandas as pd
 
     from worldprobe.benchmarks.worldsense.analysis.answers import told_of
+    from worldprobe.benchmarks.worldsense.analysis.statistics import count_answers
     from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
     from worldprobe.benchmarks.worldsense.contracts import Summaries
     from worldprobe.contracts import write_table
     from worldprobe.report.model_names import counted
 
-    tables, counts = [], []
+    tables, counts, answered = [], [], {}
     for name, questions, series in _read_sets(sets, skin_folder):
         tables.append(summarize(name, questions, series, seed))
-        counts += [{"set": name, **row} for row in _counts(questions, series)]
+        counts += count_answers(questions, series).assign(set=name).to_dict("records")
+        answered[name] = series
     table = pd.concat(tables, ignore_index=True).sort_values(
         list(Summaries.Config.key), ignore_index=True
     )
     lacking = missing_models(missing, table["model"].unique())
-    facts = told_of({name: paths for name, _, *paths in sets})
-    details = {"answers": counts} | facts | lacking
+    details = {"answers": counts} | told_of(answered) | lacking
     write_table(
         table[list(Summaries.columns)],
         Summaries,
@@ -276,15 +274,6 @@ def _read_sets(
 
 def _inputs(sets: list[list[str]]) -> dict[str, str]:
     return {path: path for _, *paths in sets for path in paths}
-
-
-def _counts(questions: Questions, series: list[Series]) -> list[dict[str, object]]:
-    from worldprobe.benchmarks.worldsense.analysis.statistics import count_answers
-
-    return [
-        {str(key): value for key, value in row.items()}
-        for row in count_answers(questions, series).to_dict("records")
-    ]
 
 
 def describe_analysis(statistics: pd.DataFrame, counts: pd.DataFrame) -> str:
@@ -361,7 +350,7 @@ def ask_(
     from worldprobe.benchmarks.worldsense.inference.ask import ask, write_prompts
     from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
     from worldprobe.benchmarks.worldsense.inference.reference_solvers import RuleEngine
-    from worldprobe.benchmarks.worldsense.trials.files import is_official, read_trials
+    from worldprobe.benchmarks.worldsense.trials.files import canary_of, read_trials
     from worldprobe.contracts import write_table
     from worldprobe.inference.store import open_store
 
@@ -384,9 +373,8 @@ def ask_(
     since = time.monotonic()
     engine = model.open(skin_folder)
     if isinstance(engine, RuleEngine):
-        for path, rows in zip(trials, tables, strict=True):
-            if is_official(path):
-                engine.know(rows)
+        for rows in tables:
+            engine.know(rows)
     store = open_store(
         model.answers or out[0].parent / ".answers",
         engine,
@@ -444,16 +432,6 @@ def _pools(
     domains |= {skin.name: skin.domain for skin in read_skins(skin_folder or FOLDER)}
     read = {path: read_trials(path) for path in dict.fromkeys(sources)}
     return [Pool(read[path], seed, domains) for path in sources]
-
-
-def canary_of(path: str, trials: pd.DataFrame) -> str | None:
-    """The canary of trials of ours; the official layout has it in the tuples' ids."""
-    from worldprobe.benchmarks.worldsense.trials.files import is_official
-    from worldprobe.contracts import read_provenance
-
-    if is_official(path):
-        return CANARY if trials["tuple_id"].str.startswith(CANARY).any() else None
-    return read_provenance(path).canary
 
 
 @app.command
@@ -543,7 +521,7 @@ def export(
 
 def _task_files(trials: str, task: str | None, encrypt: bool) -> Iterator[tuple[str, bytes]]:
     from worldprobe.benchmarks.worldsense.exports import task_files
-    from worldprobe.benchmarks.worldsense.trials.files import read_trials
+    from worldprobe.benchmarks.worldsense.trials.files import canary_of, read_trials
     from worldprobe.inference.lm_eval import check_task
 
     check_task(task)

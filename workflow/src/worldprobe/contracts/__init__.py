@@ -284,6 +284,12 @@ ROWS_TOGETHER = 2**16
 _EMPTY = {"int": arrow.int64(), "float": arrow.float64(), "bool": arrow.bool_()}
 
 
+def typed(rows: Sequence[Any], contract: type[Table]) -> pd.DataFrame:
+    """Rows as a table whose columns have the contract's types, also where there is no row."""
+    kinds = {name: column.kind for name, column in contract.columns.items()}
+    return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
+
+
 def validate(frame: pd.DataFrame, contract: type[Table]) -> pd.DataFrame:
     """The rows in the contract's column order, sorted by its key.
 

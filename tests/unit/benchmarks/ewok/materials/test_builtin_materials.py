@@ -17,7 +17,8 @@ from worldprobe.benchmarks.ewok.contracts import Items, Templates
 from worldprobe.benchmarks.ewok.exports.lm_eval_task import DOMAINS
 from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
-from worldprobe.benchmarks.ewok.materials.items import Filling, fill_items
+from worldprobe.benchmarks.ewok.materials.filling import Filling
+from worldprobe.benchmarks.ewok.materials.items import fill_items
 from worldprobe.benchmarks.ewok.materials.materials import Materials, Source, read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, contrast_group

@@ -4,10 +4,7 @@ demand.
 
 import pytest
 
-from worldprobe.benchmarks.ewok.materials.compile import (
-    is_compatible,
-    variable_counts,
-)
+from worldprobe.benchmarks.ewok.materials.compile import is_compatible, variable_counts
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT, Rules
 from worldprobe.benchmarks.ewok.materials.slots import parse
 

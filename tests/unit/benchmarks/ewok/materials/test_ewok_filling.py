@@ -11,18 +11,15 @@ import pytest
 from command_line import run
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials.documents import Place
+from worldprobe.benchmarks.ewok.materials.duplicates import flag_duplicates
 from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
-from worldprobe.benchmarks.ewok.materials.items import (
-    apply_release_filter,
-    filter_tags,
-    flag_duplicates,
-    in_share,
-)
 from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.benchmarks.ewok.materials.opened import Swap, apply_swap, parse_swaps, settle
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
+from worldprobe.benchmarks.ewok.materials.release_filter import apply_release_filter
 from worldprobe.benchmarks.ewok.materials.samplers import FixedSampler, IndependentSampler
 from worldprobe.benchmarks.ewok.materials.slots import Key, fill
+from worldprobe.benchmarks.ewok.materials.subsets import filter_tags, in_share
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
 

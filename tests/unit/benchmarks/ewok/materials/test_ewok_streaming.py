@@ -10,7 +10,7 @@ import pytest
 from command_line import run
 from worldprobe import contracts
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.benchmarks.ewok.materials import items as stream
+from worldprobe.benchmarks.ewok.materials import duplicates
 from worldprobe.benchmarks.ewok.materials.documents import Place
 from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
@@ -39,7 +39,7 @@ def test_pieces_make_the_bytes_of_the_whole(attic, monkeypatch, options, togethe
     folder, sampled = attic.folder.parent, f"--mode independent --per-template 7 {options}"
     build = f"items build {attic.write()} {sampled} --out {folder}"
     assert run(f"{build}/once.parquet") == 0
-    for module in (contracts, stream):
+    for module in (contracts, duplicates):
         monkeypatch.setattr(module, "ROWS_TOGETHER", together)
     assert run(f"{build}/pieces.parquet --templates-out {folder}/templates.parquet") == 0
     fill = f"items fill {folder}/templates.parquet {attic.folder} {sampled} --out {folder}"

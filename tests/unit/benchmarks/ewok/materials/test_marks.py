@@ -2,8 +2,10 @@
 words misleads.
 """
 
-from worldprobe.benchmarks.ewok.materials.compile import ADVERSARIAL, CULTURE_BOUND, template_keys
-from worldprobe.benchmarks.ewok.materials.items import Filling, compile_all, fill_items
+from worldprobe.benchmarks.ewok.materials.compile import compile_all
+from worldprobe.benchmarks.ewok.materials.filling import Filling
+from worldprobe.benchmarks.ewok.materials.items import fill_items
+from worldprobe.benchmarks.ewok.materials.marks import ADVERSARIAL, CULTURE_BOUND, template_keys
 
 
 def test_a_template_is_bound_to_what_its_sentences_name_in_whole_words_whatever_the_slots(garden):

@@ -4,7 +4,7 @@ ending.
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.materials.compile import name_situations, number_situations
+from worldprobe.benchmarks.ewok.materials.situations import name_situations, number_situations
 
 PAIRS = [
     ("{agent1} waters the roses", "{agent1} burns the roses"),

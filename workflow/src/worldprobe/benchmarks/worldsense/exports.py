@@ -128,7 +128,7 @@ def task_files(
     yield questions(rows, canary, password)
 
 
-def results_name(prompting: str, model: str, is_compressed: bool = True) -> str:
+def results_name(prompting: str, model: str) -> str:
     """The name of a file of results, from which official readers take prompting and model.
 
     Raises:
@@ -137,7 +137,7 @@ def results_name(prompting: str, model: str, is_compressed: bool = True) -> str:
     >>> results_name("basic", "GPT4")
     'basic___GPT4___results.jsonl.bz2'
     """
-    name = f"{prompting}___{model}___results.jsonl{'.bz2' if is_compressed else ''}"
+    name = f"{prompting}___{model}___results.jsonl.bz2"
     if (
         not model
         or "/" in name
@@ -150,9 +150,7 @@ def results_name(prompting: str, model: str, is_compressed: bool = True) -> str:
     return name
 
 
-def write_results(
-    responses: pd.DataFrame, model: str, folder: Path, is_compressed: bool = True
-) -> list[Path]:
+def write_results(responses: pd.DataFrame, model: str, folder: Path) -> list[Path]:
     """Write greedy responses, or the first sample of each trial, one file per prompting; no answer
     is an empty string.
 
@@ -160,7 +158,6 @@ def write_results(
         responses: contract Responses.
         model: the model's name.
         folder: where the files go.
-        is_compressed: ``.bz2``, as the released files are.
 
     Returns:
         The files.
@@ -182,8 +179,8 @@ def write_results(
             for key, answer in zip(rows["trial_id"], rows["answer"], strict=True)
         ]
         content = "".join(lines).encode()
-        place = folder / results_name(str(prompting), model, is_compressed)
+        place = folder / results_name(str(prompting), model)
         with whole_file(place) as temporary:
-            temporary.write_bytes(bz2.compress(content) if is_compressed else content)
+            temporary.write_bytes(bz2.compress(content))
         written.append(place)
     return written

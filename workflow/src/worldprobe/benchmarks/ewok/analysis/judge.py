@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.ewok import contracts
-from worldprobe.benchmarks.ewok.materials.items import in_share
+from worldprobe.benchmarks.ewok.materials.subsets import in_share
 from worldprobe.benchmarks.ewok.vocabulary import DESIGN, filling_of, way_of
 from worldprobe.contracts import Table, read_provenance, read_table, table_name
 from worldprobe.errors import UserError

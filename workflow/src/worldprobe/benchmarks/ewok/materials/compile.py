@@ -1,24 +1,20 @@
 """From materials to templates: every concept pair's targets with every fitting context, and their
 swaps (EWoK, Section 3).
 
-Each has a situation, which contexts that say nearly the same share, whatever fills their slots and
-whichever side they stand on; and marks, which materials list: which templates depend on a culture,
-and on which the relatedness of words misleads.
+Each has a situation (``situations``) and marks (``marks``).
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.frequency import words
 from worldprobe.benchmarks.ewok.materials.documents import Place
+from worldprobe.benchmarks.ewok.materials.marks import add_marks
 from worldprobe.benchmarks.ewok.materials.materials import (
     Concept,
     Domain,
@@ -26,19 +22,54 @@ from worldprobe.benchmarks.ewok.materials.materials import (
     MetaTemplate,
     Probe,
     Segment,
-    Source,
     Target,
     attributes_of,
     surface_form,
 )
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
+from worldprobe.benchmarks.ewok.materials.situations import name_situations
 from worldprobe.benchmarks.ewok.materials.slots import KEY, braces, parse, propagate
-from worldprobe.benchmarks.ewok.vocabulary import FAMILY, TEXTS, slot_class
-from worldprobe.commented_csv import read_frame
+from worldprobe.benchmarks.ewok.vocabulary import FAMILY, slot_class
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
 
 _QUANTITIES = ("quantObject", "quantSubstance")
+
+
+def compile_all(materials: Materials, families: bool = False) -> pd.DataFrame:
+    """All templates of materials that are free of errors: the domains', or the families'.
+
+    Raises:
+        UserError: there is none; or as ``compile_templates``.
+    """
+    if families:
+        if not materials.families:
+            problem = "these materials have no families."
+            raise UserError(
+                materials.source.path,
+                problem,
+                "Leave out --families, or add families/family-<name>.yml.",
+            )
+        return compile_families(materials)
+    templates = compile_templates(materials)
+    if templates.empty:
+        fix = (
+            "`worldprobe materials check` lists what is wrong; contexts need entries, and targets"
+            " that fit them."
+        )
+        raise UserError(materials.source.path, "these materials yield no template.", fix)
+    if unused := without_template(materials):
+        message = (
+            "%d concepts, pairs of concepts or contexts make no template, the first at %s;"
+            " `worldprobe materials check` lists them"
+        )
+        LOGGER.warning(message, len(unused), unused[0])
+    return templates
+
+
+def of_families(templates: pd.DataFrame) -> bool:
+    """Whether the templates are those of families."""
+    return "family" in templates and bool(templates["family"].notna().all())
 
 
 def targets_for(
@@ -423,168 +454,3 @@ def context_sentence(pattern: str, texts: Sequence[str] | None, segment: Segment
         return texts[number - 1]
 
     return braces(_SEGMENT.sub(text, pattern))
-
-
-#: Two pairs of contexts that share at least this share of their words are of one situation
-#: (Jaccard's index).
-NEAR = 0.6
-_ARTICLES = {"a", "an", "the"}
-
-
-def number_situations(templates: pd.DataFrame) -> np.ndarray:
-    """The number of each template's situation, counted from 0 in row order.
-
-    A pair of contexts is the set of its words: in lower case, without slots, articles and a final
-    s. Pairs with a Jaccard index of at least ``NEAR`` are of one situation, and so are chains of
-    such pairs; hence pairs of two situations always share less.
-
-    Args:
-        templates: context1 and context2 of each template, slots in braces.
-
-    Returns:
-        int64, shape (templates,).
-    """
-    pairs = zip(templates["context1"], templates["context2"], strict=True)
-    bags = [frozenset(_words(one) | _words(other)) for one, other in pairs]
-    place = {bag: number for number, bag in enumerate(dict.fromkeys(bags))}
-    count = Counter(word for bag in place for word in bag)
-    situation = list(range(len(place)))
-
-    def first(one: int) -> int:
-        while situation[one] != one:
-            one = situation[one]
-        return one
-
-    # Two near pairs share a word even among the rarest of each: the other one lacks at most 1 -
-    # NEAR of its words.
-    with_word: dict[str, list[frozenset[str]]] = defaultdict(list)
-    for bag, number in place.items():
-        rarest = sorted(bag, key=lambda word: (count[word], word))[
-            : int((1 - NEAR) * len(bag) + 1e-9) + 1
-        ]
-        for other in {other for word in rarest for other in with_word[word]}:
-            if len(bag & other) >= NEAR * len(bag | other) - 1e-9:
-                one, two = sorted((first(number), first(place[other])))
-                situation[two] = one
-        for word in rarest:
-            with_word[word].append(bag)
-    return pd.factorize(np.array([first(place[bag]) for bag in bags], dtype=np.int64))[0].astype(
-        np.int64
-    )
-
-
-def name_situations(templates: pd.DataFrame) -> list[str]:
-    """The name of each template's situation: domain and unit of the first template that has it,
-    e.g. ``garden-work_3``.
-
-    Args:
-        templates: domain, meta_template, context1 and context2 of each template.
-    """
-    numbers = number_situations(templates)
-    first: dict[int, str] = {}
-    for number, domain, unit in zip(
-        numbers.tolist(), templates["domain"], templates["meta_template"], strict=True
-    ):
-        first.setdefault(number, f"{domain}_{unit}")
-    return [first[number] for number in numbers.tolist()]
-
-
-def _words(text: str) -> set[str]:
-    return {word.removesuffix("s") for word in spelt(text) if word not in _ARTICLES}
-
-
-#: Words and phrases that not all cultures share, each with its kind: units, money, climate, custom.
-CULTURE_BOUND = "utils/culture_bound.csv"
-#: The keys of the templates of the adversarial part.
-ADVERSARIAL = "utils/adversarial.csv"
-INSIDE, OUTSIDE = "inside", "outside"
-
-
-def template_key(texts: Sequence[str]) -> str:
-    """A short digest of a template's four texts.
-
-    >>> template_key(("a", "b", "c", "d"))
-    '1a84020153d6'
-    """
-    return hashlib.sha256("\x1f".join(texts).encode()).hexdigest()[:12]
-
-
-def template_keys(templates: pd.DataFrame) -> list[str]:
-    """The key of each template."""
-    return [template_key(texts) for texts in zip(*(templates[text] for text in TEXTS), strict=True)]
-
-
-def add_marks(templates: pd.DataFrame, source: Source) -> pd.DataFrame:
-    """The templates with the columns ``culture_bound`` and ``adversarial``, missing where the
-    materials have no such list.
-    """
-    bound = (
-        _culture_bound(templates, source)
-        if CULTURE_BOUND in source.names
-        else [None] * len(templates)
-    )
-    part = (
-        _adversarial(templates, source) if ADVERSARIAL in source.names else [None] * len(templates)
-    )
-    return templates.assign(
-        culture_bound=pd.Series(bound, templates.index, dtype=object),
-        adversarial=pd.Series(part, templates.index, dtype=object),
-    )
-
-
-def _culture_bound(templates: pd.DataFrame, source: Source) -> list[str | None]:
-    """The kinds of listed words in a template, joined by commas; None: there is none."""
-    listed = _read(source, CULTURE_BOUND, ("kind", "word"))
-    words = {
-        kind: "|".join(map(re.escape, rows["word"]))
-        for kind, rows in listed.groupby("kind", sort=True)
-    }
-    patterns = {
-        kind: re.compile(rf"\b(?:{either})\b", re.IGNORECASE) for kind, either in words.items()
-    }
-    texts = (
-        KEY.sub(" ", " ".join(row))
-        for row in zip(*(templates[text] for text in TEXTS), strict=True)
-    )
-    found = [
-        [str(kind) for kind, pattern in patterns.items() if pattern.search(text)] for text in texts
-    ]
-    return [",".join(kinds) or None for kinds in found]
-
-
-def _adversarial(templates: pd.DataFrame, source: Source) -> list[str]:
-    listed = set(_read(source, ADVERSARIAL, ("key",))["key"])
-    return [INSIDE if key in listed else OUTSIDE for key in template_keys(templates)]
-
-
-def _read(source: Source, name: str, columns: Sequence[str]) -> pd.DataFrame:
-    frame = read_frame(f"{source.path}, {name}", source.read(name))
-    absent = [column for column in columns if column not in frame]
-    if absent:
-        raise UserError(
-            f"{source.path}, {name}",
-            f"has no column {absent[0]}.",
-            f"It needs {' and '.join(columns)}.",
-        )
-    return frame
-
-
-def count_parts(templates: pd.DataFrame) -> dict[str, int]:
-    """What the templates consist of, each different part once."""
-    return {
-        "concept_pairs": len(templates[["domain", "concept_a", "concept_b"]].drop_duplicates()),
-        "situations": templates["situation"].nunique(),
-        "context_pairs": len(templates[["context1", "context2"]].drop_duplicates()),
-        "target_pairs": len(templates[["target1", "target2"]].drop_duplicates()),
-        "concepts": len({*templates["concept_a"], *templates["concept_b"].dropna()}),
-        "templates": len(templates),
-    }
-
-
-def spelt(text: str) -> list[str]:
-    """The words of a template's text in lower case, without its slots.
-
-    >>> spelt("{agent1} can't lift {object1:large=true}.")
-    ["can't", 'lift']
-    """
-    return [word.lower() for word in words(KEY.sub(" ", text))]

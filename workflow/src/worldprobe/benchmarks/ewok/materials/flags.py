@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.materials.compile import template_keys as keys_of
+from worldprobe.benchmarks.ewok.materials.marks import template_keys as keys_of
+from worldprobe.benchmarks.ewok.materials.release_filter import exchange_targets
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError, did_you_mean
@@ -59,13 +60,7 @@ def read_sheet(path: Path, templates: pd.DataFrame) -> pd.DataFrame:
             f"cannot be read ({error.strerror}).",
             "Give the filled spreadsheet, saved as CSV.",
         ) from error
-    sheet = read_frame(path, content)
-    for column in ("template_id", "key", "verdict"):
-        if column not in sheet:
-            fix = (
-                "Give the sheet that `worldprobe materials review` wrote, saved as CSV with commas."
-            )
-            raise UserError(path, f'has no column "{column}".', fix)
+    sheet = read_frame(path, content, ("template_id", "key", "verdict"))
     keys = template_keys(templates)
     seen: dict[str, int] = {}
     flags = []
@@ -117,12 +112,10 @@ def apply_flags(items: pd.DataFrame, flags: pd.DataFrame) -> pd.DataFrame:
     """
     verdict = dict(zip(flags["template_id"], flags["verdict"], strict=True))
     found = items["item_id"].str.rpartition("_v")[0].map(verdict)
-    kept = items[(found != "exclude").to_numpy()].copy()
+    kept = items[(found != "exclude").to_numpy()]
     if kept.empty:
         raise UserError("--flags", "all items are excluded.", "Keep some templates.")
-    reverse = (found[kept.index] == "reverse").to_numpy()
-    kept.loc[reverse, ["target1", "target2"]] = kept.loc[reverse, ["target2", "target1"]].to_numpy()
-    return kept
+    return exchange_targets(kept, (found[kept.index] == "reverse").to_numpy())
 
 
 def template_keys(templates: pd.DataFrame) -> dict[str, str]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, create_model
 
@@ -30,10 +30,13 @@ from worldprobe.benchmarks.ewok.materials.documents import (
 )
 from worldprobe.benchmarks.ewok.materials.fillers import FillerClass, read_filler_class
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
-from worldprobe.commented_csv import COMMENT
+from worldprobe.commented_csv import COMMENT, read_frame
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.settings.documents import Keys, find_decomposed
 from worldprobe.settings.documents import Source as Yaml
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PASSWORD_VARIABLE = "WORLDPROBE_MATERIALS_PASSWORD"
 _PASSWORD_HINT = (
@@ -94,6 +97,14 @@ class Source:
         if name not in self._contents:
             self._contents[name] = self._archive.read(self._root + name)
         return self._contents[name]
+
+    def read_list(self, name: str, columns: Sequence[str]) -> pd.DataFrame:
+        """A CSV file that lists something of the materials, all cells as text.
+
+        Raises:
+            UserError: as ``read_frame``.
+        """
+        return read_frame(f"{self.path}, {name}", self.read(name), columns)
 
     def digest(self) -> str:
         """SHA-256 of the archive, or of the folder's files that belong to the layout."""

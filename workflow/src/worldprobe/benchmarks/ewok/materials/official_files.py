@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from worldprobe.archives import Archive
-from worldprobe.benchmarks.ewok.materials.items import flag_duplicates
+from worldprobe.benchmarks.ewok.materials.duplicates import flag_duplicates
 from worldprobe.benchmarks.ewok.materials.materials import canary_lines
 from worldprobe.benchmarks.ewok.vocabulary import (
     CONTEXT_TYPES,

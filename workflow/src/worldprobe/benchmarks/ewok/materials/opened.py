@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+from worldprobe.benchmarks.ewok.materials.materials import Materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.slots import KEY, Key, keys, split_restrictions
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
@@ -217,6 +219,24 @@ def open_templates(
     return domains
 
 
+def ready_templates(
+    templates: pd.DataFrame, materials: Materials, swaps: Sequence[str] = ()
+) -> tuple[dict[str, list[OpenTemplate]], Fillers]:
+    """The templates ready to be filled, if they can be."""
+    fillers = Fillers(materials.fillers, materials.rules)
+    if templates.empty:
+        raise UserError(
+            "templates",
+            "the table has no rows.",
+            "Compile the templates again from these materials.",
+        )
+    columns = {name: known.columns for name, known in materials.fillers.items()}
+    slots = open_templates(templates, fillers, parse_swaps(swaps, list(materials.fillers), columns))
+    check_slots(slots, fillers, materials.problems)
+    materials.problems.raise_first()
+    return slots, fillers
+
+
 def settle(texts: tuple[str, ...], fillers: Fillers) -> tuple[tuple[str, ...], tuple[Key, ...]]:
     """Give the mentions of a variable one key with all their restrictions, so that it means one
     filler in an item.
@@ -243,6 +263,35 @@ def settle(texts: tuple[str, ...], fillers: Fillers) -> tuple[tuple[str, ...], t
     return tuple(KEY.sub(lambda m: f"{{{settled[m[1]]}}}", text) for text in texts), tuple(
         sorted(set(settled.values()))
     )
+
+
+def check_slots(
+    domains: dict[str, list[OpenTemplate]], fillers: Fillers, problems: Problems
+) -> None:
+    """Note templates whose slots no filler can fill, after restrictions have met across context and
+    target.
+    """
+    for templates in domains.values():
+        checked: set[tuple[str, ...]] = set()
+        for template in templates:
+            if template.keys in checked:
+                continue
+            checked.add(template.keys)
+            place = Place("templates", 0, template.template_id)
+            for key in template.keys:
+                if not fillers.options(key):
+                    problems.refuse(
+                        place,
+                        f"no filler meets {{{key}}}.",
+                        "Loosen its restrictions, or add a filler that meets them.",
+                    )
+            if not fillers.rules.loose_variables and is_ambiguous(template.keys):
+                slots = ", ".join(f"{{{key}}}" for key in template.keys)
+                problems.refuse(
+                    place,
+                    f"it is unclear which filler a slot without restriction means ({slots}).",
+                    "Number them.",
+                )
 
 
 def is_ambiguous(slot_keys: Sequence[Key]) -> bool:

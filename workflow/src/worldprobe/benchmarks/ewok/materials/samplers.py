@@ -145,6 +145,7 @@ class IndependentSampler:
         self.options = [
             list(dict.fromkeys(filler.text for filler in fillers.options(key))) for key in keys
         ]
+        self._sizes = np.tile([len(texts) for texts in self.options], (_DRAWS, 1))
         study, domain, meta_template, template = seed
         self._seed = [study, domain_number(domain), meta_template, template]
 
@@ -182,8 +183,7 @@ class IndependentSampler:
     ) -> tuple[str, ...] | None:
         """A filling that is not taken, if some draws find one."""
         if all(self.options):
-            sizes = np.tile([len(texts) for texts in self.options], (_DRAWS, 1))
-            for pick in rng.integers(sizes).tolist() if self.options else [()]:
+            for pick in rng.integers(self._sizes).tolist() if self.options else [()]:
                 filling = tuple([texts[i] for texts, i in zip(self.options, pick, strict=True)])
                 if len(set(filling)) == len(filling) and filling not in taken:
                     return filling

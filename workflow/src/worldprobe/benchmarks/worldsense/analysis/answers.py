@@ -7,7 +7,7 @@ line has ``Key`` and ``resp``. A file may have part of the trials.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ class Series:
         invalid: why answers are invalid -> how many are.
         n_foreign_keys: answers to trials that the set does not have.
         is_rule: a rule answered, not a model.
+        details: what our table's provenance says of asking; nothing of an official file.
     """
 
     prompting: str
@@ -52,6 +53,7 @@ class Series:
     invalid: dict[str, int]
     n_foreign_keys: int = 0
     is_rule: bool = False
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 def name_of_results(path: Path | str) -> tuple[str, str]:
@@ -98,41 +100,33 @@ def read_series(paths: Sequence[Path | str], questions: Questions) -> list[Serie
     return [found[key][0] for key in sorted(found)]
 
 
-def told_of(sets: Mapping[str, Sequence[Path | str]]) -> dict[str, Any]:
+def told_of(sets: Mapping[str, Sequence[Series]]) -> dict[str, Any]:
     """Provenance details that must be told next to every number: answers that are none, and how
     replies were read.
 
     Args:
-        sets: name of a set -> its results; official files say nothing of the kind.
+        sets: name of a set -> the answers to it; official files say nothing of the kind.
 
     Returns:
         ``flags``: model -> prompting and set -> ``of`` (number of answers), the number of each
         status other than ok, and that of answers one of whose scores has a flag; ``reading``: model
         -> prompting and set -> the rule, the number of replies, and where the two rules differ.
     """
-    from worldprobe.contracts import read_provenance
-
-    told: dict[str, dict[str, dict[str, Any]]] = {"flags": {}, "reading": {}}
-    for name, paths in sets.items():
-        for path in paths:
-            if is_official(path):
-                continue
-            made = read_provenance(path)
-            way, status = (
-                f"{made.details.get('prompting')}, {name}",
-                dict(made.details.get("status", {})),
-            )
-            bad = {key: number for key, number in status.items() if key != "ok"} | dict(
-                made.details.get("flags", {})
-            )
-            if bad:
-                told["flags"].setdefault(str(made.model), {})[way] = {
-                    "of": sum(status.values()),
-                    **bad,
-                }
-            if made.details.get("reading"):
-                told["reading"].setdefault(str(made.model), {})[way] = made.details["reading"]
-    return {key: dict(sorted(found.items())) for key, found in told.items() if found}
+    told: dict[str, dict[str, dict[str, Any]]] = {}
+    for name, answered in sets.items():
+        for series in answered:
+            details, status = series.details, series.details.get("status", {})
+            bad = {key: number for key, number in status.items() if key != "ok"}
+            bad |= details.get("flags", {})
+            facts = {
+                "flags": bad and {"of": sum(status.values()), **bad},
+                "reading": details.get("reading"),
+            }
+            for kind, fact in facts.items():
+                if fact:
+                    way = f"{details.get('prompting')}, {name}"
+                    told.setdefault(kind, {}).setdefault(series.model, {})[way] = fact
+    return told
 
 
 def _read_official(path: Path | str, questions: Questions) -> list[Series]:
@@ -198,7 +192,10 @@ def _read_table(path: Path | str, questions: Questions) -> list[Series]:
             "does not state whose answers it contains.",
             "Ask the model again with this worldprobe.",
         )
-    return series_of(table, model, questions, path, made.engine == "rule")
+    return [
+        replace(series, details=made.details, is_rule=made.engine == "rule")
+        for series in series_of(table, model, questions, path)
+    ]
 
 
 def series_of(
@@ -206,7 +203,6 @@ def series_of(
     model: str,
     questions: Questions,
     path: Path | str = "responses",
-    is_rule: bool = False,
 ) -> list[Series]:
     """The answers in a table of responses.
 
@@ -215,7 +211,6 @@ def series_of(
         model: its name.
         questions: of the set.
         path: for messages.
-        is_rule: a rule answered.
 
     Raises:
         UserError: they answer no trial of the set.
@@ -244,7 +239,7 @@ def series_of(
             if n_foreign:
                 counts[FOREIGN] = counts.get(FOREIGN, 0) + n_foreign
         found.append(
-            Series(str(prompting), model, np.stack(placed), counts, int((~is_known).sum()), is_rule)
+            Series(str(prompting), model, np.stack(placed), counts, int((~is_known).sum()))
         )
     return found
 

@@ -24,7 +24,7 @@ from worldprobe.benchmarks.worldsense.inference.prompts import (
     load_prompt_set,
 )
 from worldprobe.benchmarks.worldsense.problems import worlds
-from worldprobe.benchmarks.worldsense.skins.rendering import Statement, StatementReader
+from worldprobe.benchmarks.worldsense.skins.rendering import read_planar_text
 from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, Skin, read_all_wordings
 from worldprobe.benchmarks.worldsense.skins.vocabulary import (
     ANSWER_OF,
@@ -53,6 +53,35 @@ SEED, ROUNDS = 982_451_653, 4
 #: An n-gram counts if so many of the texts have it.
 FEWEST = 5
 _LONGEST = 3
+
+
+class Statement(NamedTuple):
+    """What a trial states and asks.
+
+    Attributes:
+        problem_type: ``Infer``, ``Consist`` or ``Compl``.
+        wording: the question's wording.
+        size: how many entities the situation announces.
+        names: by index, the names of the entities that the description mentions.
+        description: its relations, in the order of the text.
+        query: what is asked; in a completeness problem what option 1 states, None in a consistency
+            problem.
+    """
+
+    problem_type: str
+    wording: str
+    size: int
+    names: tuple[str, ...]
+    description: worlds.Description
+    query: worlds.Relation | None
+
+    def answer(self) -> str | None:
+        """The exact solver's answer; None where a TRUE/FALSE question is undecided, or a question
+        is about no world.
+        """
+        return worlds.gold_answer(
+            self.problem_type, self.size, self.description, self.query or self.description[0]
+        )
 
 
 class Classifier:
@@ -389,13 +418,15 @@ def _believe_mention(statement: Statement, text: str) -> str:
 
 def _read_query(statement: Statement, text: str) -> str:
     """Whether the query is true depends on its own words: a number drawn from the names and the
-    relation that it mentions.
+    relation that it mentions last.
     """
     query = statement.query or statement.description[-1]
     named = [
         statement.names[entity] if entity < len(statement.names) else "?"
         for entity in query.entities
     ]
+    if query.kind == "between":  # the two others may be said in either order
+        named[-2:] = sorted(named[-2:], key=lambda name: _named_at(name, text)[-1])
     is_true = bool(_coin("query", query.kind, named) % 2)
     if statement.problem_type == "Consist":
         return "POSSIBLE" if is_true else "IMPOSSIBLE"
@@ -459,27 +490,14 @@ class RuleEngine:
             has_chat=True,
             notes={"mode": "rule", "device": "none"},
         )
-        self._skins = list(skins)
-        said = ({skin.situation, skin.in_motion().situation} for skin in skins)
-        self._begins = [
-            [situation.partition("{")[0] for situation in situations] for situations in said
-        ]
         self._sets = [load_prompt_set(one) for one in known_sets()]
         self._frames = [_frame(one, kind) for one in self._sets for kind in ANSWERS]
-        self._readers: dict[tuple[int, str], StatementReader] = {}
         self._known: dict[str, Statement] = {}
 
     def know(self, trials: pd.DataFrame) -> None:
-        """Take what trials state from their abstract relations, for texts that are not in the
-        skins' words.
-
-        Args:
-            trials: of an official file.
-        """
+        """Take what trials state from their abstract relations, before they are asked."""
         for problem, *facts in trials[list(_STATED)].itertuples(index=False, name=None):
             kind, text = problem_type(problem), facts[-1]
-            if problem == "Infer.parallel":
-                continue  # only the texts say which lines are parallel
             statement = _stated(problem, *facts)
             for prompts in self._sets:
                 body = prompts.model_copy(update={"question": "{text}"}).body(text, kind)
@@ -547,31 +565,11 @@ class RuleEngine:
     def _answer(self, prompt: str) -> str:
         for prompts, kind, pattern in self._frames:
             match = pattern.fullmatch(prompt.rstrip())
-            statement = self._read(match["text"], prompts) if match else None
-            if statement is not None and statement.problem_type == kind:
+            statement = self._known.get(match["text"].strip()) if match else None
+            if match and statement is not None and statement.problem_type == kind:
                 seen = statement if self.rule is _solve else at_first(statement)
-                return prompts.written(
-                    kind, self.rule(seen, match["text"]) if match else UNREADABLE
-                )
+                return prompts.written(kind, self.rule(seen, match["text"]))
         return UNREADABLE
-
-    def _read(self, text: str, prompts: PromptSet) -> Statement | None:
-        """The statement of a text as a set words it, by whichever skin's words it is in, or as it
-        is known.
-        """
-        if text.strip() in self._known:
-            return self._known[text.strip()]
-        for number, skin in enumerate(self._skins):
-            if not any(begin in text for begin in self._begins[number]):
-                continue
-            key = (number, prompts.name if prompts.rewrite else "")
-            if key not in self._readers:
-                self._readers[key] = StatementReader(_reworded(skin, prompts))
-            try:
-                return self._readers[key].read(text)
-            except ValueError:
-                continue
-        return None
 
 
 def _digest(name: str, skins: Sequence[Skin]) -> str:
@@ -592,20 +590,24 @@ def _stated(
 ) -> Statement:
     """What a trial states, its entities numbered in the order in which the text names them."""
     kind, entities = problem_type(problem), json.loads(names)
-    at = {
-        name: match.start()
-        for name in entities
-        if (match := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text))
-    }
-    order = sorted(range(len(entities)), key=lambda entity: at.get(entities[entity], len(text)))
+    order = sorted(range(len(entities)), key=lambda entity: _named_at(entities[entity], text)[0])
     number = [order.index(entity) for entity in range(len(entities))]
-    stated = tuple(
-        worlds.rename(relation, number) for relation in worlds.read_description(description)
+    relations, last = (
+        read_planar_text(text, entities)
+        if problem == "Infer.parallel"
+        else (worlds.read_description(description), worlds.read_relation(query))
     )
-    asked = None if kind == "Consist" else worlds.rename(worlds.read_relation(query), number)
+    stated = tuple(worlds.rename(relation, number) for relation in relations)
+    asked = None if kind == "Consist" else worlds.rename(last, number)
     return Statement(
         kind, wording, size, tuple(entities[entity] for entity in order), stated, asked
     )
+
+
+def _named_at(name: str, text: str) -> list[int]:
+    """Where a text mentions an entity; behind it, where it does not."""
+    found = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
+    return found or [len(text)]
 
 
 def _first_question(prompt: Prompt) -> str:
@@ -628,18 +630,6 @@ def _frame(prompts: PromptSet, kind: str) -> _Frame:
         kind,
         re.compile(f"{begin}{re.escape(before)}(?P<text>.+?){re.escape(after)}", re.DOTALL),
     )
-
-
-def _reworded(skin: Skin, prompts: PromptSet) -> Skin:
-    """The skin with its questions as a prompt set rewrites them."""
-    if not prompts.rewrite:
-        return skin
-    questions: dict[str, dict[str, str]] = {}
-    for kind, wordings in skin.questions.items():
-        for wording, text in wordings.items():
-            body = prompts.model_copy(update={"question": "{text}"}).body(text, kind)
-            questions.setdefault(kind, {})[wording] = text if body is None else body
-    return replace(skin, questions=questions)
 
 
 def open_engine(name: str, skin_folder: Path | None = None) -> RuleEngine:

@@ -31,7 +31,14 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import (
     PROBLEMS,
     answers_of,
 )
-from worldprobe.contracts import ContractError, check_columns, check_rows, open_table, read_table
+from worldprobe.contracts import (
+    ContractError,
+    check_columns,
+    check_rows,
+    open_table,
+    read_provenance,
+    read_table,
+)
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import whole_file
 from worldprobe.provenance import Provenance
@@ -355,6 +362,13 @@ def read_trials(path: Path | str) -> pd.DataFrame:
     trials = read_table(path, Trials)
     check_tuples(trials, str(path))
     return trials
+
+
+def canary_of(path: Path | str, trials: pd.DataFrame) -> str | None:
+    """The canary of trials of ours; the official layout has it in the tuples' ids."""
+    if is_official(path):
+        return CANARY if trials["tuple_id"].str.startswith(CANARY).any() else None
+    return read_provenance(path).canary
 
 
 #: The dialogues' compression; more makes it a tenth smaller in twice the time.

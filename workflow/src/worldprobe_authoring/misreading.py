@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from worldprobe.benchmarks.worldsense.inference.reference_solvers import Statement
 from worldprobe.benchmarks.worldsense.problems import worlds
 from worldprobe.benchmarks.worldsense.problems.problems import cells, cores
-from worldprobe.benchmarks.worldsense.skins.rendering import Statement, StatementReader
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, WORDINGS, problem_type
 from worldprobe.benchmarks.worldsense.trials.trial_maker import (
@@ -18,6 +18,7 @@ from worldprobe.benchmarks.worldsense.trials.trial_maker import (
     problems_of,
 )
 from worldprobe.errors import UserError
+from worldprobe_authoring.reading import StatementReader
 
 
 def does_state(

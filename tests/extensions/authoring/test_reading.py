@@ -10,6 +10,7 @@ import pytest
 
 from command_line import run
 from generated_trials import make_trials
+from worldprobe.benchmarks.worldsense.inference.reference_solvers import Statement
 from worldprobe.benchmarks.worldsense.problems.problems import cells, cores
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     Description,
@@ -19,13 +20,11 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     read_relation,
     rename,
 )
-from worldprobe.benchmarks.worldsense.skins.rendering import Statement, StatementReader
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed, read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import (
     ANSWER_OF,
     LINEAR_PROBLEMS,
     WORDINGS,
-    answers_of,
     problem_type,
 )
 from worldprobe.benchmarks.worldsense.trials.trial_maker import (
@@ -36,6 +35,7 @@ from worldprobe.benchmarks.worldsense.trials.trial_maker import (
 )
 from worldprobe.errors import UserError
 from worldprobe_authoring.audit import audit_trials
+from worldprobe_authoring.reading import StatementReader
 
 SKINS = read_skins()
 
@@ -72,7 +72,7 @@ def check(trial: dict, read: Statement) -> None:
         trial["size"],
         trial["wording"],
     )
-    assert read.options == answers_of(trial["problem"])
+    assert read.problem_type == problem_type(trial["problem"])
     assert read.answer() == ANSWER_OF[trial["gold"]]
 
 
