@@ -2,6 +2,8 @@
 secret, output may be closed.
 """
 
+from contextlib import nullcontext
+
 import pytest
 
 from worldprobe import cli
@@ -68,35 +70,29 @@ def test_where_no_study_is_none_is_looked_at(capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "words",
     [
-        "items fill x builtin --mode balanced --out balanced",
+        "items fill x builtin --mode fixed --out fixed",
         "worldsense start-model x --architecture llama --out llama",
         "worldsense finetune x x --out basic",
-        "explore x --title basic --out basic",
-    ],
-)
-def test_an_output_may_be_named_as_a_setting(words, tmp_path, monkeypatch):
-    """The second run was refused: its output was taken for an input."""
-    monkeypatch.chdir(tmp_path)
-    call = cli.parse(words.split())
-    assert call
-    (tmp_path / words.split()[-1]).touch()
-    call.check_outputs()
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
+        "explore x --title likert --out likert",
+        "materials stats x --out folder",
         "compare-conditions --judgements a a.parquet --judgements b x --out a.parquet",
         "score all x --checkpoint y --eval-types y --prompts a.yaml --out a.yaml",
         "score logprobs x --checkpoint mine --out mine",
         "worldsense analyse x mine --out mine",
     ],
 )
-def test_no_input_is_overwritten(words, tmp_path, monkeypatch):
-    """Tables of conditions were."""
+def test_an_output_may_be_named_as_a_setting_but_no_input(words, tmp_path, monkeypatch):
+    """The second run with such a name was refused, and so was an empty folder; tables of conditions
+    were overwritten.
+    """
     monkeypatch.chdir(tmp_path)
-    (tmp_path / words.split()[-1]).touch()
+    name = words.split()[-1]
+    (tmp_path / name).mkdir() if name == "folder" else (tmp_path / name).touch()
     call = cli.parse(words.split())
     assert call
-    with pytest.raises(UserError, match="would be overwritten"):
+    with (
+        pytest.raises(UserError, match="overwritten")
+        if name in ("a.parquet", "a.yaml", "mine")
+        else nullcontext()
+    ):
         call.check_outputs()

@@ -34,9 +34,8 @@ BUILTIN = "builtin@3"
 RESULTS = "results"
 #: The model registry, where no other is named: here, or else the one of the package.
 REGISTRY = Path("config/models.yaml")
-#: Marks a text that is a path, or a name in its place.
-IS_PLACE = "place or name"
-Place = Annotated[str, IS_PLACE]
+#: A text that is a path, or a name in its place.
+Place = Annotated[str, "Path or name"]
 
 
 def shipped_file(path: Path) -> Path:

@@ -41,16 +41,11 @@ def _wrong_for_all(rows: Rows, runs: Sequence[Run]) -> dict[str, Any]:
     """Items of which every model gets all wrong, and how many that would be if models' errors were
     independent.
     """
-    by_run = [
-        pd.Series(run.right == 0, index=run.rows)[~np.isnan(run.right)].rename(run.model)
-        for run in runs
-    ]
-    models = list(dict.fromkeys(run.model for run in runs))
-    by_model = [
-        pd.concat([one for one in by_run if one.name == model]).groupby(level=0).max()
-        for model in models
-    ]
-    wrong = pd.concat(by_model, axis=1).dropna().astype(bool)
+    answers = pd.concat(
+        [pd.DataFrame({"row": run.rows, "model": run.model, "right": run.right}) for run in runs]
+    )
+    lowest = answers.groupby(["row", "model"])["right"].min()
+    wrong = lowest.unstack().dropna() == 0
     if wrong.empty:
         return {}
     is_all = wrong.all(axis=1)
@@ -62,13 +57,13 @@ def _wrong_for_all(rows: Rows, runs: Sequence[Run]) -> dict[str, Any]:
         {"text": str(domain), "n": int(n), "filter": urlencode(shown | {"domain": domain})}
         for domain, n in frame["domain"].value_counts().head(MOST).items()
     ]
-    text = f"{is_all.sum()} of {len(wrong)}"
-    if len(models) > 1:
+    text, whom = f"{is_all.sum()} of {len(wrong)}", "the model"
+    if len(wrong.columns) > 1:
         text += (
             f"; {expected:.0f} if the models' errors were independent. Items that all models miss"
             " may be at fault themselves"
         )
-    whom = f"all {len(models)} models" if len(models) > 1 else "the model"
+        whom = f"all {len(wrong.columns)} models"
     unit = {"ewok": "Items with both targets wrong", "worldsense": "Trials wrong"}
     return {
         "title": f"{unit.get(benchmark, f'Items of {benchmark} wrong')} in {whom}",

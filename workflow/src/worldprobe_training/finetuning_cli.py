@@ -21,6 +21,7 @@ from worldprobe.cli.options import (
     Dtype,
     ModelName,
     OutFolder,
+    Place,
     Revision,
     SkinFolder,
     TrustRemoteCode,
@@ -31,7 +32,6 @@ from worldprobe.errors import UserError
 from worldprobe.files import check_place, whole_folder, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import facts, locate, pin
-from worldprobe.paths import Place
 from worldprobe.provenance import digests, made
 from worldprobe.settings import parse_given
 from worldprobe_training.settings import ScratchSettings

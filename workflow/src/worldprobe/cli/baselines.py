@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from worldprobe import methods
-from worldprobe.cli.options import Seed, between
+from worldprobe.cli.options import Place, Seed, between
 from worldprobe.cli.parsing import need
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, whole_file, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.registry import BASELINES
-from worldprobe.paths import Place
 from worldprobe.provenance import made
 
 if TYPE_CHECKING:

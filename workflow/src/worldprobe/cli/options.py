@@ -23,7 +23,7 @@ PASSWORD_VARIABLE = "WORLDPROBE_MATERIALS_PASSWORD"
 #: The most versions, or items per template, that one command makes.
 MOST = 10_000
 #: Marks an output that is a folder: it may replace what the same command wrote.
-FOLDER = "folder"
+FOLDER = "output folder"
 
 
 #: Marks an argument whose type is a block of settings: an option for each of its keys, with the

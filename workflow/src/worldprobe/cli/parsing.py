@@ -4,6 +4,7 @@ and streams checked first.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass
 from importlib.util import find_spec
@@ -26,7 +27,6 @@ from cyclopts.exceptions import (
 from worldprobe.cli.options import FOLDER
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import check_place
-from worldprobe.paths import IS_PLACE
 
 if TYPE_CHECKING:
     from cyclopts import App, Argument
@@ -65,14 +65,14 @@ class Call:
                 values |= vars(value)
             else:
                 values[name] = value
-        places = {}
-        for name, value in values.items():
-            is_place = any(word in str(hints[name]) for word in ("Path", IS_PLACE))
-            texts = [
-                one for one in _flat(value) if is_place or str(one).endswith((".yaml", ".yml"))
+        return {
+            name: [
+                Path(text)
+                for text in _flat(value)
+                if "Path" in str(hints[name]) or str(text).endswith((".yaml", ".yml"))
             ]
-            places[name] = [Path(one) for one in texts]
-        return places
+            for name, value in values.items()
+        }
 
     def check_settings(self) -> None:
         """Refuse settings that contradict each other.
@@ -106,14 +106,11 @@ class Call:
         for argument, paths in self.places.items():
             for path in paths:
                 if argument == "out" or argument.endswith("_out"):
-                    is_folder = (
-                        FOLDER in getattr(hints[argument], "__metadata__", ())
-                        and path.suffix != ".zip"
-                    )
+                    is_folder = FOLDER in str(hints[argument]) and path.suffix != ".zip"
                     if not is_folder or path.name in ("", ".."):
                         check_place(path)
                     outputs.append(("--" + argument.replace("_", "-"), path))
-                elif _exists(path):
+                elif os.path.exists(path):  # False where it is too long
                     _check_is_regular(path)
                     inputs.append((argument, path))
         for place, (option, path) in enumerate(outputs):
@@ -158,13 +155,6 @@ def _check_is_no_input(option: str, path: Path, inputs: list[tuple[str, Path]]) 
         ):
             problem = f"is a file of the input folder {source}; it would be overwritten."
             raise UserError(f"{option} {path}", problem, "Choose another name.")
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # no path at all: too long, or with a null character
-        return False
 
 
 def option_of(keys: Sequence[object]) -> str:

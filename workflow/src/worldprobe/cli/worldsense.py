@@ -23,6 +23,7 @@ from worldprobe.cli.options import (
     Groups,
     Missing,
     OutFolder,
+    Place,
     Processes,
     Seed,
     SkinFolder,
@@ -36,7 +37,6 @@ from worldprobe.extensions import checks
 from worldprobe.files import digest_file, whole_folder, write_members, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import made_by_model
-from worldprobe.paths import Place
 from worldprobe.provenance import made
 
 if TYPE_CHECKING:

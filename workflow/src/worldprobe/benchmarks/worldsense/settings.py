@@ -15,7 +15,6 @@ from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.outputs import asked_models, asked_sets, released_trials
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.registry import refuse_prompted
-from worldprobe.paths import Place
 from worldprobe.settings import Finding, complete_card
 from worldprobe.settings.blocks import Block, Count, Distinct, Seed, Text, Whole
 
@@ -141,7 +140,7 @@ class Part(Block):
     set's own, 31 for `test`.
     """
 
-    skin_folder: Place | None = None
+    skin_folder: Text | None = None
     """Folder of skins; by default those of the repository."""
 
     wording_version: Annotated[int, Field(ge=1, le=3)] = 3
