@@ -31,7 +31,7 @@ GROUPS = {
         "status": ("study:status", "list which models are done, failed or still to run"),
         "models": ("models:app", "list and fetch models, and plan what they need"),
         "fetch": ("study:fetch", "download a file that resources/sources.yaml lists"),
-        "ask": ("score:ask", "score a model on minimal pairs, or another installed benchmark"),
+        "ask": ("score:ask", "score a model on minimal pairs, or on another benchmark"),
         "summarize": ("analysis:summarize", "compute mean accuracy by group, with intervals"),
         "reproduction": ("analysis:reproduction", "compare our numbers with the published ones"),
         "table": ("report:table", "print a table as CSV, LaTeX, Markdown and JSON"),

@@ -32,10 +32,10 @@ from worldprobe_authoring.balance import (
 
 _STRENGTH = "Cramér's V"
 BAG_NOTE = (
-    "Shared words: the context that shares more words with the target. Sides' words: a classifier,"
-    " trained on all other pairs of concepts, guesses from its words whether a sentence is on side"
-    " 1 or 2; a target goes with the context that is likelier on its side. Chance is 0.5; a model"
-    " that ignores the context also gets 0.5."
+    "Shared words chooses the context that shares more words with the target. Sides' words learns"
+    " from all other pairs of concepts which words occur on side 1 and which on side 2, and chooses"
+    " the context whose words fit the target's side better. Chance is 0.5; ignoring the context"
+    " also gives 0.5."
 )
 _FEATURE_NAMES = {
     "context_type": "Context type",
@@ -79,7 +79,7 @@ def materials_design(templates: pd.DataFrame) -> Sheet:
         frame=frame,
         columns=(text_column("Domain", "domain", _domain), *columns),
         notes=(
-            f"Last row: {_STRENGTH} of each feature with domain (0 to 1), in its first column.",
+            f"Last row, first column of a feature: association with domain ({_STRENGTH}, 0 to 1).",
         ),
         group="part",
         hidden=("part",),

@@ -142,8 +142,7 @@ def conditions(
             (
                 "Means over shared templates. Range: lowest and highest version, or filling of each"
                 " template. 95% interval and two-sided p (Holm's correction); random factors:"
-                f" {drawn_units(provenance)}. Detectable: the smallest true difference that 80% of"
-                " such studies would find (p < 0.05)."
+                f" {drawn_units(provenance)}."
             ),
             MORE_THAN_POSSIBLE,
             *status_notes(frame.status),

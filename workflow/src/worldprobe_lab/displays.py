@@ -199,7 +199,7 @@ def pooled_domains(
             f" generalise to other {drawn_units(provenance)}"
             f"{', with the fillings of this one version' if is_one_version else ''}. The interval"
             " of the lowest or highest domain misses more often than 5%: 11 to 25% in simulations,"
-            " up to half where one domain alone is apart.",
+            " up to 50% if a single domain differs from all others.",
         ),
         finding=(
             "We do not say which domain is harder: with one version of fixed fillings, 16% of"

@@ -159,9 +159,8 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
             (
                 "The templates of a base have the same targets and fillers at all levels. Slope:"
                 " change of accuracy per level, by least squares within bases. Interval and"
-                " two-sided p; random factor: bases. Detectable: the smallest true slope that 80%"
-                " of such studies would find (p < 0.05). p values are not corrected for the number"
-                " of slopes. Chance is 0.5."
+                " two-sided p; random factor: bases. p values are not corrected for the number of"
+                " slopes. Chance is 0.5."
             ),
             MORE_THAN_POSSIBLE,
         ),

@@ -483,7 +483,7 @@ def likeness(
     missing: Missing = (),
     out: Path,
 ) -> None:
-    """Correlate models' preferences with people's, next to what people's noise permits.
+    """Correlate models' preferences with people's, beside the noise ceiling.
 
     For every target, how much better one context fits than the other: people's mean ratings against
     a model's log probabilities or ratings. Pearson's r with a bootstrap interval over pairs of

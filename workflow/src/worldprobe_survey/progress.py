@@ -566,7 +566,7 @@ def find_alarms(answers: Database, identities: Database) -> list[str]:
         n_people = connection.execute("SELECT count(*) FROM people").fetchone()[0]
     if held_up:
         alarms.append(
-            f"ALARM: {held_up} times more people began in a minute than new_per_minute allows; ids"
+            f"ALARM: {held_up} times, more people began in a minute than new_per_minute allows; ids"
             " may be invented"
         )
     if n_absent:

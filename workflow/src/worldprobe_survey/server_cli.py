@@ -160,7 +160,7 @@ def _databases(folder: Path) -> Iterator[tuple[Database, Database]]:
 
 
 def preview(folder: Survey, /) -> None:
-    """Print a link by which you can take the survey for a week.
+    """Print a preview link, valid for a week.
 
     Your answers are marked, and count nowhere.
     """
@@ -473,10 +473,10 @@ def close(folder: Survey, /) -> None:
 
 
 def purge(folder: Survey, /, *, now: bool = False) -> None:
-    """Delete identities when the days are over that people were told; answers stay, without a name.
+    """Delete identities after the retention period that people were promised; answers stay.
 
     Args:
-        now: do not wait for that day; everybody is paid
+        now: do not wait for the end of that period; everybody is paid
     """
     from worldprobe_survey.export import purge
     from worldprobe_survey.store import DAY_MS

@@ -100,8 +100,8 @@ class Settings(Block):
     consent: Text
     """Markdown file of the consent page, next to this file. In it, `{{recorded}}` and `{{deleted}}`
     stand for what the survey says about itself, and `{{minutes}}` and `{{retention_days}}` for the
-    settings. With `entry: open`, what is between `{{#ids}}` and `{{/ids}}` is left out, else what
-    is between `{{^ids}}` and `{{/ids}}`.
+    settings. Text in `{{#ids}}...{{/ids}}` is shown only if links carry ids, text in
+    `{{^ids}}...{{/ids}}` only with `entry: open`.
     """
 
     texts: Text = "en"
@@ -151,7 +151,7 @@ class Settings(Block):
     """
 
     another_submission: Literal["resume", "refuse"] = "refuse"
-    """What happens when a person comes back with another submission id."""
+    """What happens when a person comes back with another submission id. resume needs signed links."""
 
     response: Literal["buttons", "text"] = "buttons"
     """How an answer is given. buttons, labelled buttons and number keys; text, the paper's box."""

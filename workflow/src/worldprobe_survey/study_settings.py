@@ -122,13 +122,13 @@ class Cleaning(Block):
     """
 
     isc: Annotated[float, Field(ge=-1, le=1)] = 0.3
-    """Lowest correlation of a person with the mean of the others. Those who give one answer to
-    everything are left out, too. Paper: Section 4.4.
+    """Lowest correlation of a person with the mean of the others (inter-subject correlation). Those
+    who give one answer to everything are left out, too. Paper: Section 4.4.
     """
 
     passes: Whole = 0
-    """How often people below that correlation are left out at most; 0 is until nobody is below it,
-    as in the paper.
+    """How often the correlations are computed and people below the limit left out, at most; 0
+    repeats this until nobody is below it, as in the paper.
     """
 
     min_corated: Annotated[int, Field(ge=3)] = 5

@@ -128,8 +128,8 @@ def control_accuracy(
             *columns,
         ),
         notes=(
-            "An untrained model read no text; its rows go by the stories that other control models"
-            " read. The last row of each model covers held-out items, whose situations and concepts"
+            "An untrained model read no text; its items are sorted by what the other controls read."
+            " The last row of each model covers held-out items, whose situations and concepts"
             " occur in no training text. Chance is 0.5."
             f" {_left_out(accuracies, provenance)}are in no row: they are neither known nor new,"
             " because they share situations or words with the training stories.",

@@ -224,9 +224,9 @@ def measure(
     missing: Missing = (),
     out: Path,
 ) -> None:
-    """Measure the accuracy of each model by what it had read of an item.
+    """Measure each model's accuracy by how much of an item was in its training texts.
 
-    The item itself, its template with other fillings, other templates of its pair of concepts, or
+    That is the item itself, its template with other fillings, other templates of its pair of concepts, or
     nothing of these.
 
     Args:

@@ -97,8 +97,9 @@ def evaluate(
     Args:
         model: folder, fetched hub id, GGUF file, package URL, folder of an adapter, or id in the
             registry
-        limit: ask only about a sample of N templates (EWoK) or trials (WorldSense); each pair of
-            concepts or problem has a proportional share, but at least one, so a small N is exceeded
+        limit: ask only about a sample: N templates (EWoK), shared over pairs of concepts, or N
+            trials (WorldSense), shared over problems; shares are proportional, but at least one, so
+            a small N is exceeded
         replace: overwrite a result made with other options, items, weights or releases of packages
         work: folder of tables and answers (default: tables in results/evaluate/MODEL, answers in
             results/.answers, which studies share)
@@ -457,8 +458,8 @@ def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: 
     """Rank models by their results, on one page that opens offline.
 
     Reads every result.json below the folder. Each set of items and way of asking has its own
-    ranking, with 95% intervals. Those of models of equal rank overlap; `compare` may still find a
-    difference.
+    ranking, with 95% intervals. Intervals of models with equal rank overlap; `compare` may still find
+    a difference.
 
     Args:
         folder: folder of results, e.g. results/evaluate

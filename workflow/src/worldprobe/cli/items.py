@@ -238,7 +238,7 @@ def gather(
     password: options.Password = None,
     out: Path,
 ) -> None:
-    """Put the versions' tables together: the same bytes as filling them at once.
+    """Join tables of single versions; the file is identical to one filled in a single run.
 
     Args:
         versions: tables from `items fill --version N`

@@ -145,8 +145,8 @@ EvalType = Annotated[str, Parameter(help="way of asking")]
 Cluster = Annotated[
     Literal["concept_pair", "template"],
     Parameter(
-        help="random factor of the intervals; versions are a second one if the items of each share"
-        " one filling, or if a test finds that versions differ"
+        help="random factor of the intervals; versions are a second one if all items of a version"
+        " share one filling, or if a test finds that versions differ"
     ),
 ]
 Missing = Annotated[
@@ -173,8 +173,8 @@ Dtype = Annotated[
 Adapter = Annotated[
     Place | None,
     Parameter(
-        help="adapter of peft (LoRA) to put on the checkpoint: folder or fetched hub id; none:"
-        " ignore the adapter in a folder that also has full weights"
+        help="adapter of peft (LoRA) to put on the checkpoint: folder or fetched hub id; if a"
+        " folder has both full weights and an adapter, none ignores the adapter"
     ),
 ]
 AllowPickle = Annotated[

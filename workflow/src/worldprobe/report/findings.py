@@ -139,8 +139,8 @@ def models_sheet(
         notes: below the table.
     """
     note = (
-        "“Above” and “below” are corrected for the number of published models (of trained controls,"
-        " if no model is published); other rows are not corrected."
+        "“Above” and “below” chance are corrected for testing several published models (if none is"
+        " published, several trained controls); other rows are not corrected."
     )
     stated = [] if chance is None else [text_column("Against chance", "against")]
     return Sheet(

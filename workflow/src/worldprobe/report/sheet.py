@@ -209,7 +209,8 @@ DETECTABLE = Column(
     lambda value: ABSENT if is_absent(value) or value > 1 else decimals(3)(value),
 )
 MORE_THAN_POSSIBLE = (
-    "A dash under Detectable: even the largest possible difference would be found less often."
+    "Detectable: the smallest true effect that 80% of such studies would find (p < 0.05); a"
+    " dash: even the largest possible one would be found less often."
 )
 
 

@@ -238,7 +238,7 @@ def ways_sheets(
     why = (stuck["n_ties"] > 0).map(
         {
             True: ": all answers tie.",
-            False: ": one target of every item is right, as if one position were always chosen.",
+            False: ": one of two targets is right in every item, as if position decided.",
         }
     )
     n_items = " or ".join(map(whole_number, ways["n"].unique()))

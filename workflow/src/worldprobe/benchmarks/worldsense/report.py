@@ -321,7 +321,7 @@ def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sh
     n_read = sum(line[key] for line in lines for key in counts)
     n_replies = sum(line["replies"] for line in lines)
     return Sheet(
-        "Replies that the two ways of reading read differently.",
+        "Replies whose answer depends on the way of reading.",
         pd.DataFrame(lines),
         (
             MODEL_ONCE,

@@ -558,8 +558,7 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
         ),
         notes=(
             "Intervals (not corrected) and p generalise to other skins and abstract problems:"
-            " the variance component of each has its own quantile of Student's t. Detectable: the"
-            " smallest true difference that 80% of such studies would find (p < 0.05).",
+            " the variance component of each has its own quantile of Student's t.",
             MORE_THAN_POSSIBLE,
         ),
         finding=pairs_finding(frame),

@@ -269,7 +269,7 @@ def mean_accuracy(
         zip(of_others.name, of_others.n_ties, strict=True)
     )
     notes.append(
-        f"Exact ties count {kept} (targets:"
+        f"Exact ties count {kept} (number of tied targets:"
         f" {', '.join(f'{name} {count:,.0f}' for name, count in ties.items())}). Unreadable answers"
         f" of all models: {of_models.n_missing.sum():,.0f}."
     )

@@ -171,8 +171,8 @@ def fixed_effects(coefficients: pd.DataFrame, provenance: Provenance) -> Sheet:
 
 
 def _regression(coefficients: pd.DataFrame, provenance: Provenance, fit: str) -> Sheet:
-    """Fixed effects with standard errors, z, p and stars; the fit's own messages below (Table 3;
-    Appendix A.5).
+    """Fixed effects with standard errors, z and p, and of the mixed model stars; the fit's own messages
+    below (Table 3; Appendix A.5).
 
     Args:
         coefficients: the Coefficients table, of one fit or several.
@@ -194,9 +194,10 @@ def _regression(coefficients: pd.DataFrame, provenance: Provenance, fit: str) ->
         .reset_index(drop=True)
     )
     frame = frame.assign(group_name=frame.group.map(GROUP_NAMES))
+    is_mixed = fit == "mixed_model"
     kind = (
         "Mixed effects logistic regression"
-        if fit == "mixed_model"
+        if is_mixed
         else "Logistic regression, fixed effects only"
     )
     return Sheet(
@@ -205,23 +206,22 @@ def _regression(coefficients: pd.DataFrame, provenance: Provenance, fit: str) ->
         columns=(
             text_column("Predictor type", "group_name", once=True),
             text_column("Predictor", "label", in_words),
-            Column("Effect", ("estimate", "stars"), _with_stars),
+            Column("Effect", ("estimate", "stars") if is_mixed else ("estimate",), _with_stars),
             number_column("SE", "std_error", decimals(2)),
             number_column("t" if frame.df.notna().any() else "z", "z", decimals(2)),
             number_column("p", "p", p_value),
             number_column("Detectable", "detectable", decimals(2)),
         ),
         notes=(
-            STARS_NOTE,
+            STARS_NOTE if is_mixed else FIXED_NOTE,
             FOUND_NOTE,
-            *([] if fit == "mixed_model" else [FIXED_NOTE]),
             *_fit_notes(provenance),
         ),
         group="group",
     )
 
 
-def _with_stars(estimate: Any, stars: str) -> str:
+def _with_stars(estimate: Any, stars: str = "") -> str:
     return ABSENT if is_absent(estimate) else f"{decimals(2)(estimate)} {stars}".rstrip()
 
 
@@ -372,9 +372,7 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
         notes=(
             (
                 f"95% intervals and two-sided p; random factors: {units} (Student's t: fewer of"
-                " them make intervals wider). Detectable: the smallest true difference that 80% of"
-                " such studies would find (p < 0.05), a rough estimate with few or unequal pairs of"
-                " concepts."
+                " them make intervals wider and Detectable rougher)."
             ),
             *(VERSIONS_NOTE for _ in frame.interval_over.unique()[1:]),
             MORE_THAN_POSSIBLE,
