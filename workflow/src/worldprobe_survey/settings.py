@@ -151,7 +151,8 @@ class Settings(Block):
     """
 
     another_submission: Literal["resume", "refuse"] = "refuse"
-    """What happens when a person comes back with another submission id. resume needs signed links."""
+    """What happens when a person comes back with another submission id; resume needs signed links.
+    """
 
     response: Literal["buttons", "text"] = "buttons"
     """How an answer is given. buttons, labelled buttons and number keys; text, the paper's box."""

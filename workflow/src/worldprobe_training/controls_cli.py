@@ -226,7 +226,7 @@ def measure(
 ) -> None:
     """Measure each model's accuracy by how much of an item was in its training texts.
 
-    That is the item itself, its template with other fillings, other templates of its pair of concepts, or
+    The item itself, its template with other fillings, other templates of its pair of concepts, or
     nothing of these.
 
     Args:

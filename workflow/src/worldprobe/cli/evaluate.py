@@ -458,8 +458,8 @@ def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: 
     """Rank models by their results, on one page that opens offline.
 
     Reads every result.json below the folder. Each set of items and way of asking has its own
-    ranking, with 95% intervals. Intervals of models with equal rank overlap; `compare` may still find
-    a difference.
+    ranking, with 95% intervals. Intervals of models with equal rank
+    overlap; `compare` may still find a difference.
 
     Args:
         folder: folder of results, e.g. results/evaluate

@@ -171,8 +171,8 @@ def fixed_effects(coefficients: pd.DataFrame, provenance: Provenance) -> Sheet:
 
 
 def _regression(coefficients: pd.DataFrame, provenance: Provenance, fit: str) -> Sheet:
-    """Fixed effects with standard errors, z and p, and of the mixed model stars; the fit's own messages
-    below (Table 3; Appendix A.5).
+    """Fixed effects with standard errors, z and p (of the mixed model also stars); the fit's own
+    messages below (Table 3; Appendix A.5).
 
     Args:
         coefficients: the Coefficients table, of one fit or several.
