@@ -35,7 +35,7 @@ from worldprobe.benchmarks.worldsense.trials.trial_maker import (
 )
 from worldprobe.errors import UserError
 from worldprobe_authoring.audit import audit_trials
-from worldprobe_authoring.reading import StatementReader
+from worldprobe_authoring.statements import StatementReader
 
 SKINS = read_skins()
 

@@ -42,7 +42,7 @@ from worldprobe.benchmarks.worldsense.trials.trial_maker import n_facts
 from worldprobe.contracts import read_table, write_table
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
-from worldprobe_authoring.reading import StatementReader
+from worldprobe_authoring.statements import StatementReader
 from worldprobe_lab.motion import (
     BLIND_FROM,
     follow_alone,

@@ -13,8 +13,8 @@ pytest.importorskip("torch")
 
 TRAIN = """
 import hashlib, sys
-from worldprobe.models import checkpoint
-assert checkpoint.pin()
+from worldprobe_training import arithmetic
+assert arithmetic.pin()
 from worldprobe_training import scratch
 from worldprobe_training.tokenizer import train_tokenizer
 texts = [f"{a} {b} the {c}." for a in ("Ana", "Ben") for b in ("lifts", "drops") for c in ("lamp", "rug", "crate")] * 4

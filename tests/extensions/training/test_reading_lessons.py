@@ -14,7 +14,7 @@ from worldprobe.benchmarks.worldsense.skins.rendering import render_clause
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe_authoring.audit import read_by_any
-from worldprobe_authoring.reading import StatementReader
+from worldprobe_authoring.statements import StatementReader
 from worldprobe_training.reading_lessons import (
     LessonCheck,
     ReadingLesson,

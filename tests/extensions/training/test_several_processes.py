@@ -19,8 +19,8 @@ import worldprobe
 from command_line import run
 from worldprobe.cli import main
 from worldprobe.inference.preemption import PREEMPTED
-from worldprobe.models.checkpoint import PINS
 from worldprobe_training import processes
+from worldprobe_training.arithmetic import PINS
 
 #: The first of two processes ends as told; the other one would wait for ever.
 FIRST = "import os, sys, time\nif os.environ['RANK'] == '0':\n    {}\ntime.sleep(60)"

@@ -19,7 +19,7 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, problem
 from worldprobe.benchmarks.worldsense.trials.files import places, relations_of
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe_authoring.misreading import does_state
-from worldprobe_authoring.reading import StatementReader
+from worldprobe_authoring.statements import StatementReader
 
 #: Columns of the CSV: one row for each trial whose gold answer is wrong.
 WRONG = ("Key", "tuple_ID", "problemname", "problemsize", "released_gold", "solver_gold", "reason")

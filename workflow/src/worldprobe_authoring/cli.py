@@ -44,7 +44,7 @@ def check(
         place, ORIGINAL if compat else RIGHT, password_of(password), is_lenient=compat
     )
     n_templates, n_levels = check_all(read, n_versions)
-    for problem in read.problems.by_place():
+    for problem in sorted(read.problems, key=lambda one: (one.place.file, one.place.line)):
         print(problem)
     n_errors = len(read.problems.errors())
     if n_errors:

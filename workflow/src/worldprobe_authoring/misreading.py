@@ -18,7 +18,7 @@ from worldprobe.benchmarks.worldsense.trials.trial_maker import (
     problems_of,
 )
 from worldprobe.errors import UserError
-from worldprobe_authoring.reading import StatementReader
+from worldprobe_authoring.statements import StatementReader
 
 
 def does_state(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmark import figure
+from worldprobe.benchmark import Study, figure
 from worldprobe.benchmarks.ewok import selection
 from worldprobe.benchmarks.ewok.contracts import Summaries
-from worldprobe.benchmarks.ewok.study import has_prompting, has_prompting_of_all
+from worldprobe.benchmarks.ewok.study import has_prompting
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TITLES, way_of
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster, sort_by
@@ -18,6 +18,13 @@ from worldprobe.report.model_names import Roster, sort_by
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+def has_prompting_of_all(study: Study) -> bool:
+    """Whether models are prompted about the same items that LogProbs asks about, and not a share of
+    them.
+    """
+    return has_prompting(study) and not study["ewok"]["prompting"]["limit"]
 
 
 @figure(
@@ -103,6 +110,26 @@ def _setups(summaries: pd.DataFrame, roster: Roster, by: str, metric: str) -> pd
     )
 
 
+def map_around_chance(
+    matrix: pd.DataFrame, width: str, tall: float, head: float
+) -> tuple[Figure, Axes, float]:
+    """A figure of one matrix with its numbers, white at chance, and the points of its labels.
+
+    Args:
+        matrix: as in ``style.draw_matrix``.
+        width: named column width.
+        tall: height of a row, inches.
+        head: room for the labels of the columns, inches.
+    """
+    size = style.BODY if width == "double" else style.SMALL - 0.6
+    left, height = style.widest(matrix.index, size) + 0.1, tall * len(matrix)
+    figure = style.canvas(width, head + height + 0.25)
+    axes = style.axes_at(figure, left, head, style.WIDTHS[width] - left - 0.08, height)
+    style.draw_matrix(axes, matrix, size, style.numbers(matrix))
+    style.corner_note(figure, style.AROUND_CHANCE_WORDS, size)
+    return figure, axes, size
+
+
 @setups_by_model.drawn_by
 @setups_by_domain.drawn_by
 def draw_setups(frame: pd.DataFrame, width: str = "double") -> Figure:
@@ -113,7 +140,7 @@ def draw_setups(frame: pd.DataFrame, width: str = "double") -> Figure:
     matrix = wide.reindex(index=list(ids), columns=columns).set_axis(list(ids.values()), axis=0)
     matrix.columns = ["\n".join(way_of(name).short) for name in columns]
     tall = 0.17 if width == "double" else 0.14
-    figure, axes, size = style.map_around_chance(matrix, width, tall, 0.55)
+    figure, axes, size = map_around_chance(matrix, width, tall, 0.55)
     axes.tick_params(axis="x", pad=1.5)
     _paradigm_brackets(axes, columns, tall * len(matrix), size)
     return figure

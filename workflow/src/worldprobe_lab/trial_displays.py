@@ -42,6 +42,7 @@ from worldprobe.report.sheet import (
     text_column,
     whole_number,
 )
+from worldprobe_lab.setups import map_around_chance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -152,7 +153,7 @@ def draw_skins(frame: pd.DataFrame, width: str = "double") -> Figure:
     wide = frame.pivot(index="skin", columns="problem", values="mean")
     matrix = wide.reindex(index=skins, columns=problems).rename(columns=HEADINGS)
     matrix.index = matrix.index.str.replace("_", ", ")
-    return style.map_around_chance(matrix, width, 0.16, 0.36)[0]
+    return map_around_chance(matrix, width, 0.16, 0.36)[0]
 
 
 @figure(

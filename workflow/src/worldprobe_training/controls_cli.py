@@ -26,9 +26,9 @@ from worldprobe.cli.options import (
 from worldprobe.cli.templates import read_and_check
 from worldprobe.files import check_place, whole_folder
 from worldprobe.log import LOGGER
-from worldprobe.models.checkpoint import facts, pin
 from worldprobe.provenance import digests, made
 from worldprobe.settings.study import CorpusSettings, TokenizerSettings
+from worldprobe_training.arithmetic import facts, pin
 from worldprobe_training.settings import ScratchSettings
 
 app = App(name="controls", help="Small models of known behaviour, trained on a corpus of our own.")

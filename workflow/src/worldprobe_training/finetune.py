@@ -26,11 +26,12 @@ from worldprobe.errors import UserError
 from worldprobe.files import digest_file, whole_folder
 from worldprobe.log import LOGGER
 from worldprobe.models.chat import Encoder, has_template
-from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, facts, short_name
+from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, short_name
 from worldprobe.models.loading import load, load_tokenizer, longest_sequence
 from worldprobe.operations.resources import visible_gpus
 from worldprobe.provenance import Provenance, made
 from worldprobe_training import processes, tuning
+from worldprobe_training.arithmetic import facts
 from worldprobe_training.contamination import (
     TestedTuples,
     in_dialogues,

@@ -31,9 +31,10 @@ from worldprobe.cli.options import (
 from worldprobe.errors import UserError
 from worldprobe.files import check_place, whole_folder, write_text
 from worldprobe.log import LOGGER
-from worldprobe.models.checkpoint import facts, locate, pin
+from worldprobe.models.checkpoint import locate
 from worldprobe.provenance import digests, made
 from worldprobe.settings import parse_given
+from worldprobe_training.arithmetic import facts, pin
 from worldprobe_training.settings import ScratchSettings
 from worldprobe_training.trainings import FinetuningSettings, ReadingLessons, StartSettings
 

@@ -147,19 +147,14 @@ class Components:
         critical, std_error = self._sampled()
         return _found(np.asarray(difference)[..., None], critical, std_error)
 
-    def detectable(self, power: float = POWER) -> np.ndarray:
-        """The smallest true difference that is found at 5% in this share of samples, shape
-        (series,).
-
-        Args:
-            power: the share of samples.
-        """
+    def detectable(self) -> np.ndarray:
+        """The smallest true difference that is found at 5% with ``POWER``, shape (series,)."""
         critical, std_error = self._sampled()
         low = np.zeros(len(critical))
-        high = np.quantile(critical, power, axis=1) + 4 * std_error[:, 0]
+        high = np.quantile(critical, POWER, axis=1) + 4 * std_error[:, 0]
         for _ in range(12):
             middle = (low + high) / 2
-            is_found = _found(middle[:, None], critical, std_error) >= power
+            is_found = _found(middle[:, None], critical, std_error) >= POWER
             high, low = np.where(is_found, middle, high), np.where(is_found, low, middle)
         return high
 

@@ -219,13 +219,19 @@ class Store:
 def open_store(
     root: Path | str,
     engine: Engine,
-    canary: str | None = None,
     since: float | None = None,
     kept_since: float = 0.0,
 ) -> Store:
     """The store of a loaded engine; see ``Store``."""
     facts = engine.facts
-    return Store(root, facts.identity(), facts.process(), facts.devices, canary, since, kept_since)
+    return Store(
+        root,
+        facts.identity(),
+        facts.process(),
+        facts.devices,
+        since=since,
+        kept_since=kept_since,
+    )
 
 
 def read_parts(folder: Path) -> list[tuple[Part, list[Any]]]:

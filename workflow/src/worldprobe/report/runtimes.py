@@ -147,9 +147,7 @@ def cost_by_model(root: Path | str, made: Iterable[Provenance]) -> dict[str, Cos
     return {model: one for model, one in spent.items() if one.answers}
 
 
-def with_all_attempts(
-    times: Sequence[RunTime], answers: Sequence[Cost], rule: str = "score"
-) -> list[RunTime]:
+def with_all_attempts(times: Sequence[RunTime], answers: Sequence[Cost]) -> list[RunTime]:
     """The run times, where the rule that computes answers has the time of all its attempts.
 
     Snakemake's benchmark file of a job is that of its last attempt, which may have found most
@@ -158,14 +156,13 @@ def with_all_attempts(
     Args:
         times: from the benchmark files.
         answers: of each model.
-        rule: the rule that computes answers.
     """
     longest = max((one.seconds for one in answers), default=0.0)
     total = sum(one.seconds for one in answers)
     changed = [
         (
             replace(time, seconds=max(time.seconds, total), longest=max(time.longest, longest))
-            if time.rule == rule
+            if time.rule == "score"
             else time
         )
         for time in times

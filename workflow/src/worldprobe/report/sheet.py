@@ -190,10 +190,9 @@ def text_column(
     cell: str,
     show: Callable[..., str] = as_text,
     once: bool = False,
-    over: str = "",
 ) -> Column:
     """A column of text, aligned on the left."""
-    return Column(heading, (cell,), show, is_number=False, once=once, over=over)
+    return Column(heading, (cell,), show, is_number=False, once=once)
 
 
 #: Columns of most tables.

@@ -767,23 +767,3 @@ def draw_matrix(
 def numbers(matrix: pd.DataFrame) -> list[list[str]]:
     """The numbers of a matrix as they are printed in its cells."""
     return [[f"{value:.2f}" for value in row] for row in matrix.to_numpy(dtype=float)]
-
-
-def map_around_chance(
-    matrix: pd.DataFrame, width: str, tall: float, head: float
-) -> tuple[Figure, Axes, float]:
-    """A figure of one matrix with its numbers, white at chance, and the points of its labels.
-
-    Args:
-        matrix: as in ``draw_matrix``.
-        width: named column width.
-        tall: height of a row, inches.
-        head: room for the labels of the columns, inches.
-    """
-    size = BODY if width == "double" else SMALL - 0.6
-    left, height = widest(matrix.index, size) + 0.1, tall * len(matrix)
-    figure = canvas(width, head + height + 0.25)
-    axes = axes_at(figure, left, head, WIDTHS[width] - left - 0.08, height)
-    draw_matrix(axes, matrix, size, numbers(matrix))
-    corner_note(figure, AROUND_CHANCE_WORDS, size)
-    return figure, axes, size

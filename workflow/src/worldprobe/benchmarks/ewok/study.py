@@ -105,13 +105,6 @@ def has_prompting(study: Study) -> bool:
     return any(is_prompted(name) for name in study["ewok"]["eval_types"])
 
 
-def has_prompting_of_all(study: Study) -> bool:
-    """Whether models are prompted about the same items that LogProbs asks about, and not a share of
-    them.
-    """
-    return has_prompting(study) and not study["ewok"]["prompting"]["limit"]
-
-
 def has_mixed_model(study: Study) -> bool:
     """Whether the mixed-effects model is fitted."""
     return has_logprobs(study) and bool(study["ewok"]["mixed_model"]["enabled"])

@@ -100,10 +100,6 @@ class Problems(list[Problem]):
             Place(file, int(line)) if file else Place(error.where), error.problem, error.fix
         )
 
-    def by_place(self) -> list[Problem]:
-        """All, by file and line."""
-        return sorted(self, key=lambda p: (p.place.file, p.place.line))
-
     def raise_first(self) -> None:
         """Raise the first error, if there is one, saying how many more there are.
 

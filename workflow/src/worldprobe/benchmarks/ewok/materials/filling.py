@@ -66,7 +66,7 @@ class Filling:
 def fill_rows(
     domains: Mapping[str, list[OpenTemplate]], fillers: Fillers, filling: Filling
 ) -> Iterator[Row]:
-    """The rows of all templates in all versions, as ``filling.mode`` says.
+    """The rows of all templates in all versions, as its mode says.
 
     A version for which some class has too few fillers loses items; a warning says which and why.
 
