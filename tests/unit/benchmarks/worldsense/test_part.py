@@ -213,7 +213,7 @@ def test_conversations_about_our_own_trials_are_shown_whole_and_escaped(folder: 
     assert "&lt;b&gt;I say&lt;/b&gt;" in shown
     assert "<b>I say" not in shown
     assert shown.count('class="tuple"') == 6 * 3
-    assert "2 of 2 are right" in shown
+    assert "2 of the 2 answers below (models and rules) are right" in shown
 
 
 def test_trials_without_our_canary_are_never_quoted(folder: Path, tmp_path: Path) -> None:
