@@ -11,6 +11,7 @@ import json
 import os
 import shlex
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,12 @@ class Stages:
             inputs, command, numbers = getattr(self, name.lower())()
             words = shlex.split(command)
             call = parse(words) if words else None
-            defaults = call.values if call else {}
+            defaults: dict[str, Any] = {}
+            if call:
+                call.bound.apply_defaults()
+                for key, value in call.bound.arguments.items():
+                    is_shared = is_dataclass(value) or hasattr(value, "model_fields_set")
+                    defaults |= vars(value) if is_shared else {key: value}
             if kind := SETTINGS.get(name):
                 blocks = (one for one in call.bound.arguments.values() if isinstance(one, kind))
                 stated = [block.model_dump(exclude_unset=True) for block in blocks]

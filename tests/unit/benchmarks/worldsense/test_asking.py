@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from command_line import run
-from generated_trials import few_to_learn_from
+from generated_trials import few_to_learn_from, make_trials
 from worldprobe.benchmarks.worldsense.contracts import Responses
 from worldprobe.benchmarks.worldsense.inference import reference_solvers
 from worldprobe.benchmarks.worldsense.inference.ask import ask
@@ -346,6 +346,16 @@ def test_the_solver_is_right_about_every_trial_under_every_strategy(asked: Path,
     answers = read_table(asked / "solver" / f"{name}.parquet", Responses)
     rows = answers.merge(pd.read_parquet(asked / "trials.parquet"), on="trial_id")
     assert (rows["answer"] == rows["gold"].map(ANSWER_OF)).all()
+
+
+def test_a_rule_means_the_same_where_options_stand_in_each_others_place() -> None:
+    rows = make_trials("test", sizes=[3], per_cell=1, skins=("trips",))
+    engine = reference_solvers.open_engine("query")
+    engine.know(rows)
+    basic, exchanged = (load_prompt_set(name) for name in ("basic", "basic_exchanged"))
+    for text in rows.loc[rows["problem"].str.startswith("Compl"), "text"]:
+        said = engine._answer(exchanged.body(text, "Compl"))
+        assert exchanged.meant("Compl", said) == engine._answer(basic.body(text, "Compl"))
 
 
 def test_the_other_rules_have_the_accuracy_and_bias_that_they_must_have(asked: Path) -> None:

@@ -376,7 +376,7 @@ UNREADABLE = "I cannot read this."
 #: Log probability of the answer that a rule gives, and of each other one, in nats.
 LIKELY, UNLIKELY = math.log(0.98), math.log(0.01)
 #: Bumped when a rule answers the same text otherwise.
-METHOD = 2
+METHOD = 3
 
 Rule = Callable[[Statement, str], str]
 
@@ -492,7 +492,8 @@ class RuleEngine:
         )
         self._sets = [load_prompt_set(one) for one in known_sets()]
         self._frames = [_frame(one, kind) for one in self._sets for kind in ANSWERS]
-        self._known: dict[str, Statement] = {}
+        #: Text and what rewrote it -> what it states.
+        self._known: dict[tuple[str, str], Statement] = {}
 
     def know(self, trials: pd.DataFrame) -> None:
         """Take what trials state from their abstract relations, before they are asked."""
@@ -502,7 +503,7 @@ class RuleEngine:
             for prompts in self._sets:
                 body = prompts.model_copy(update={"question": "{text}"}).body(text, kind)
                 if body is not None:
-                    self._known[body.strip()] = statement
+                    self._known[body.strip(), _rewriting(prompts)] = statement
 
     def score(
         self,
@@ -565,11 +566,17 @@ class RuleEngine:
     def _answer(self, prompt: str) -> str:
         for prompts, kind, pattern in self._frames:
             match = pattern.fullmatch(prompt.rstrip())
-            statement = self._known.get(match["text"].strip()) if match else None
+            known = (match["text"].strip(), _rewriting(prompts)) if match else None
+            statement = self._known.get(known) if known else None
             if match and statement is not None and statement.problem_type == kind:
                 seen = statement if self.rule is _solve else at_first(statement)
                 return prompts.written(kind, self.rule(seen, match["text"]))
         return UNREADABLE
+
+
+def _rewriting(prompts: PromptSet) -> str:
+    """The name of a set that rewrites texts; what these say may stand under another answer."""
+    return prompts.name if prompts.rewrite else ""
 
 
 def _digest(name: str, skins: Sequence[Skin]) -> str:
