@@ -69,3 +69,16 @@ def test_replies_that_were_read_together_count_once_all_are_written(monkeypatch)
     assert shown[0][0] == pytest.approx(180)
     wrong = [abs(left / (clock.now - now) - 1) for now, left in shown]
     assert max(wrong) < 0.25
+
+
+def test_time_left_grows_while_a_batch_takes_longer_than_those_before(monkeypatch):
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(log, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    progress = log.Progress("Asking", 8)
+    for _ in range(3):
+        clock.now += 60
+        progress.advance(1)
+    clock.now += 60
+    assert progress.seconds_left() == pytest.approx(240)
+    clock.now += 240
+    assert progress.seconds_left() == pytest.approx(480), "four such fours, as if it ended now"

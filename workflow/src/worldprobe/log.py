@@ -103,8 +103,12 @@ class Progress:
             self.points.popleft()
         if self.points and began < self.points[0][0] <= since and len(self.points) >= FEWEST_POINTS:
             began, before = self.points[0]
-        needed = (self.latest - began) / (self.share - before) * (1 - self.share)
-        return max(needed - (time.monotonic() - self.latest), 0.0)
+        now, done = time.monotonic(), self.share - before
+        needed = (self.latest - began) / done * (1 - self.share) - (now - self.latest)
+        step = done / (len(self.points) + 1)
+        # What takes longer than a step has until now slows all that follows: as if it ended now.
+        slowed = (now - began) / (done + step) * (1 - self.share - step)
+        return max(needed, slowed, 0.0)
 
     def line(self) -> str:
         """The present state in words."""
