@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "workflow" / "src"
 #: Tokens, and lines of rules.
-BOUNDS = {"worldprobe": 285_200, "packages": 460_600, "tests": 260_700, "rules": 1_900}
+BOUNDS = {"worldprobe": 285_300, "packages": 460_700, "tests": 260_800, "rules": 1_900}
 _SKIPPED = {
     tokenize.COMMENT,
     tokenize.NL,
