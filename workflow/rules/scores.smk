@@ -20,7 +20,7 @@ rule summarize:
         missing=missing_of_benchmark,
         code=lambda wildcards: digest_code("summarize", *SCORES[wildcards.benchmark]),
     message:
-        "Summarising answers to {wildcards.benchmark}"
+        "Summarising accuracy ({wildcards.benchmark})"
     shell:
         "worldprobe summarize {input.tables:q} {params.missing} --out {output.summary_table:q} &> {log:q}"
 
@@ -44,6 +44,6 @@ rule compare:
         missing=missing_of_benchmark,
         code=lambda wildcards: digest_code("compare", *SCORES[wildcards.benchmark]),
     message:
-        "Comparing models on {wildcards.benchmark}"
+        "Comparing models in pairs ({wildcards.benchmark})"
     shell:
         "worldprobe compare {input.tables:q} {params.missing} --out {output.comparison_table:q} &> {log:q}"

@@ -23,10 +23,7 @@ VARIABLE = "WORLDPROBE_MISSING"
 FIRST = ("fetch_model", "train_control")
 
 
-def missing_models(
-    study: Mapping[str, Any],
-    folder: Path = Path(),
-) -> dict[str, str]:
+def missing_models(study: Mapping[str, Any], folder: Path = Path()) -> dict[str, str]:
     """The study's models without answers, and why, in one line each; none where the study allows
     none to be missing.
 
