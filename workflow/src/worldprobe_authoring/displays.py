@@ -32,10 +32,10 @@ from worldprobe_authoring.balance import (
 
 _STRENGTH = "Cramér's V"
 BAG_NOTE = (
-    "Shared words chooses the context that shares more words with the target. Sides' words learns"
-    " from all other pairs of concepts which words occur on side 1 and which on side 2, and chooses"
-    " the context whose words fit the target's side better. Chance is 0.5; ignoring the context"
-    " also gives 0.5."
+    "Shared words: the baseline chooses the context that shares more words with the target. Sides'"
+    " words: it learns from all other pairs of concepts which words occur on side 1 and which on"
+    " side 2, and chooses the context whose words fit the target's side better. Chance is 0.5;"
+    " ignoring the context also gives 0.5."
 )
 _FEATURE_NAMES = {
     "context_type": "Context type",

@@ -440,7 +440,7 @@ def person(folder: Survey, name: Person, /, *, out: Path) -> None:
 
 
 def withdraw(folder: Survey, name: Person, /) -> None:
-    """Delete one person's answers and identity."""
+    """Delete one person's answers, and the identity, except what payment needs."""
     from worldprobe_survey.export import withdraw
 
     with _databases(folder) as (answers, identities):

@@ -142,7 +142,7 @@ class Settings(Block):
 
     max_minutes: Annotated[float, Field(ge=1)] | None = None
     """Minutes without an answer after which a reserved list returns to the pool; null is Prolific's
-    limit, 2 + X + 2 sqrt(X).
+    limit, 2 + X + 2 sqrt(X) for X ``minutes``.
     """
 
     participation: Literal["once", "once_per_domain"] = "once"

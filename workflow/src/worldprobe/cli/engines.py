@@ -47,7 +47,7 @@ class Setup(Loading):
     """Device: auto (all GPUs given, else the CPU), cpu, or e.g. cuda:0."""
 
     batch_size: Count | None = None
-    """Largest batch: sequences, or rows if several sequences are packed into one; by default as
+    """Largest batch: number of sequences, or of rows that pack several sequences; by default as
     many as fit into memory.
     """
 

@@ -371,8 +371,8 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
         finding=pairs_finding(frame),
         notes=(
             (
-                f"95% intervals and two-sided p; random factors: {units} (Student's t: fewer of"
-                " them make intervals wider and Detectable rougher)."
+                f"95% intervals and two-sided p (Student's t); random factors: {units}. With fewer"
+                " of these, intervals are wider and Detectable is rougher."
             ),
             *(VERSIONS_NOTE for _ in frame.interval_over.unique()[1:]),
             MORE_THAN_POSSIBLE,
