@@ -22,6 +22,8 @@ SKIN_FILES = list(
 WORDING = options(worldsense, ("skin_folder", "wording_version"))
 #: Which part of a set the study asks for, as options.
 SUBSET = options(worldsense, Part.model_fields)
+#: How many of its trials are taken, as an option.
+SAMPLE = options(sample=worldsense["limit"])
 #: The same of solved trials for examples, with the seed after the study's.
 EXAMPLES = {"seed": worldsense["seed"] + 1, "per_cell": worldsense["asking"]["examples_per_cell"]}
 EXAMPLES_SUBSET = options(worldsense | EXAMPLES, Part.model_fields)
@@ -44,6 +46,11 @@ ANSWERED_SETS = options(
     set=worldsense_outputs.answered_sets(study, ALL_WITH_ANSWERS),
     skin_folder=worldsense["skin_folder"],
 )
+
+
+def released_set(wildcards):
+    """The released trials of a set."""
+    return worldsense_outputs.released_trials(worldsense["released"], wildcards.set)
 
 
 def asking_options(wildcards):

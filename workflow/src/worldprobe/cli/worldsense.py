@@ -145,6 +145,29 @@ def generate(
 
 
 @app.command
+def sample(trials: Trials, /, *, sample: Annotated[int, between(1)], out: Path) -> None:
+    """Take a sample of trials in the official layout, as whole tuples, whatever their number.
+
+    Args:
+        sample: number of trials, at most, in proportion from each problem, but a tuple of each
+        out: file in the official layout (.jsonl.bz2, .jsonl.gz or .jsonl)
+    """
+    from worldprobe.benchmarks.worldsense.trials.files import (
+        is_official,
+        read_official,
+        sample_tuples,
+        write_official,
+    )
+
+    for where, path in (("TRIALS", trials), ("--out", out)):
+        if not is_official(path):
+            problem = f"{path} is not the name of JSON lines."
+            raise UserError(where, problem, "`worldsense generate --sample` samples our own.")
+    n_trials = write_official([sample_tuples(read_official(trials), sample)], out)
+    LOGGER.info("%s trials: %s", f"{n_trials:,}", out)
+
+
+@app.command
 def analyse(
     trials: Trials, results: list[Place], /, *, skin_folder: SkinFolder = None, out: OutFolder
 ) -> None:

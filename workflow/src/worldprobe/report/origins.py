@@ -145,8 +145,19 @@ def flags_note(provenance: Provenance, roster: Roster) -> str:
     return f"{shown}."
 
 
+def rehearsal_note(provenance: Provenance, roster: Roster) -> str:
+    """The sentence that says that these are no results, or an empty string."""
+    if not provenance.details.get("rehearsal"):
+        return ""
+    return (
+        "This is a rehearsal: tiny models with random weights answered a few items in the models'"
+        " places. None of its numbers is a result."
+    )
+
+
 #: Title -> note for tables and figures, and for the head of a report.
 NOTES = {
+    "Rehearsal": rehearsal_note,
     "Missing models": missing_note,
     "Models of other kinds": kinds_note,
     "Answers with flags": flags_note,
