@@ -31,12 +31,11 @@ EXAMPLES_SUBSET = options(worldsense | EXAMPLES, Part.model_fields)
 #: The sets that are asked, and their trials.
 ASKED_SETS = worldsense_outputs.asked_sets(study)
 TRIAL_TABLES = [worldsense_outputs.trial_table(study, name) for name in ASKED_SETS]
-#: Solved trials from which examples are drawn, one table per set, where a strategy shows examples and the trials are not released.
+#: Solved trials from which examples are drawn, one table per set, where a strategy shows examples: the whole released sets, or others
+#: like ours.
 SHOWS_EXAMPLES = any(load_prompt_set(name).examples for name in worldsense["promptings"])
 EXAMPLE_TABLES = [
-    worldsense_outputs.examples_table(study, name)
-    for name in ASKED_SETS
-    if SHOWS_EXAMPLES and not worldsense["released"]
+    worldsense_outputs.examples_table(study, name) for name in ASKED_SETS if SHOWS_EXAMPLES
 ]
 #: The files of the prompt sets: an edit asks again.
 PROMPTING_FILES = [as_seen(prompt_file(name)) for name in worldsense["promptings"]]
