@@ -323,9 +323,10 @@ def _side_scores(templates: pd.DataFrame, part: str, cluster: np.ndarray) -> np.
     """
     pairs = sentence_pairs(templates, part)
     difference, number = Counter[str](), Counter[str]()
-    own: dict[int, tuple[Counter[str], Counter[str]]] = {}
+    # A pair of concepts all of whose sentences an earlier one has brings none of its own.
+    own = {c: (Counter[str](), Counter[str]()) for c in cluster.tolist()}
     for a, b, c in zip(pairs.first, pairs.second, pairs.cluster.tolist(), strict=True):
-        own_difference, own_number = own.setdefault(c, (Counter(), Counter()))
+        own_difference, own_number = own[c]
         for one_sided, sign in ((set(a) - set(b), 1), (set(b) - set(a), -1)):
             for word in one_sided:
                 for counter, change in (
