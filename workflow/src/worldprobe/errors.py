@@ -42,6 +42,17 @@ class MachineError(UserError):
         return MachineError, (self.where, self.problem, self.fix)
 
 
+class TooLittleError(UserError):
+    """What was answered says nothing about what is computed from it: one model where two are
+    compared, answers that are all alike.
+
+    Nothing is wrong, so a study goes on: the table has no rows and says why.
+    """
+
+    def __reduce__(self) -> tuple[type[UserError], tuple[str, str, str]]:
+        return TooLittleError, (self.where, self.problem, self.fix)
+
+
 #: What Arrow, PyTorch's CPU allocator and the libraries of a GPU say where memory lacks: few raise
 #: an error of its own kind.
 LACKS = (

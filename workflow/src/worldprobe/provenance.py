@@ -104,6 +104,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
+#: Of a table without rows: what its detail of this name says is why.
+TOO_LITTLE = "too_little"
 #: A file in the folder of the results of rehearsals; whatever is below is one's.
 REHEARSAL_MARK = ".rehearsal"
 

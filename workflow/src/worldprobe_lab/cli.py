@@ -24,6 +24,7 @@ from worldprobe.cli.options import (
 )
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
+from worldprobe.provenance import TOO_LITTLE
 
 #: Version of each computation.
 PLANS, POOLED = 2, 2
@@ -76,32 +77,34 @@ def plan(
     rows = step.read(COLUMNS)
     rated = read_table(people, Ratings) if people else None
     size = (n_clusters, n_versions, named_groups(replicates), n_replicates)
-    plans = plan_studies(rows, difference, eval_type, cluster, *size, rated, n_raters)
-    needed = versions_needed(plans, power)
-    print(
-        f"A difference of {100 * difference:g} points is found in about {power:.0%} of studies"
-        " with:"
-    )
-    most = plans["n_versions"].max()
-    for row in needed[needed["grouping"] == OVERALL].to_dict("records"):
-        what = "replicate" if replicates else "rater"
-        ending = "s" if row["n_replicates"] > 1 else ""
-        runs = f"{row['n_replicates']} {what}{ending}, " if replicates or people else ""
-        clusters = f"{row['n_clusters']} {cluster.replace('_', ' ')}s"
-        certainty = (
-            f" (power {row['power']:.2f}, 95% {row['power_low']:.2f} to {row['power_high']:.2f})"
-            if row["n_versions"]
-            else ""
-        )
+    with step.or_nothing((Plans, out)):
+        plans = plan_studies(rows, difference, eval_type, cluster, *size, rated, n_raters)
+        needed = versions_needed(plans, power)
         print(
-            f"  {runs}{clusters}, {row['n_templates']} templates:"
-            f" {row['n_versions'] or f'over {most}'} versions{certainty}"
+            f"A difference of {100 * difference:g} points is found in about {power:.0%} of studies"
+            " with:"
         )
-    print(
-        "The interval of the power is that of the pilot, which knows the variances from few pairs"
-        " of concepts and versions."
-    )
-    step.write(plans, Plans, out, ["scipy"], {"cluster": cluster, "power": power})
+        most = plans["n_versions"].max()
+        for row in needed[needed["grouping"] == OVERALL].to_dict("records"):
+            what = "replicate" if replicates else "rater"
+            ending = "s" if row["n_replicates"] > 1 else ""
+            runs = f"{row['n_replicates']} {what}{ending}, " if replicates or people else ""
+            clusters = f"{row['n_clusters']} {cluster.replace('_', ' ')}s"
+            certainty = (
+                f" (power {row['power']:.2f}, 95% {row['power_low']:.2f} to"
+                f" {row['power_high']:.2f})"
+                if row["n_versions"]
+                else ""
+            )
+            print(
+                f"  {runs}{clusters}, {row['n_templates']} templates:"
+                f" {row['n_versions'] or f'over {most}'} versions{certainty}"
+            )
+        print(
+            "The interval of the power is that of the pilot, which knows the variances from few"
+            " pairs of concepts and versions."
+        )
+        step.write(plans, Plans, out, ["scipy"], {"cluster": cluster, "power": power})
 
 
 def pool(judgements: Judgements, /, *, missing: Missing = (), orders_out: Path, out: Path) -> None:
@@ -125,17 +128,19 @@ def pool(judgements: Judgements, /, *, missing: Missing = (), orders_out: Path, 
 
     step = Step(POOLED, judgements, missing)
     rows = step.read(COLUMNS)
-    means, orders = pool_means(rows)
-    is_one_version = not has_own_fillings(rows) and rows["version"].nunique() == 1
-    if is_one_version:
-        LOGGER.warning(
-            "one version of fixed fillings: which of two domains is harder is not said, so orders"
-            " have no probability"
-        )
-    drawn = WORDS[DEFAULT_CLUSTER] if is_one_version else drawn_in_words(DEFAULT_CLUSTER, rows)
-    details = {"drawn": drawn, "one_version": is_one_version}
-    step.write(orders, Orders, orders_out, ["scipy"], details)
-    step.write(means, PooledMeans, out, ["scipy"], details)
+    with step.or_nothing((Orders, orders_out), (PooledMeans, out)):
+        means, orders = pool_means(rows)
+        is_one_version = not has_own_fillings(rows) and rows["version"].nunique() == 1
+        if is_one_version:
+            LOGGER.warning(
+                "one version of fixed fillings: which of two domains is harder is not said, so"
+                " orders have no probability"
+            )
+        drawn = WORDS[DEFAULT_CLUSTER] if is_one_version else drawn_in_words(DEFAULT_CLUSTER, rows)
+        details = {"drawn": drawn, "one_version": is_one_version}
+        alone = {} if len(orders) else {TOO_LITTLE: "One domain has no order."}
+        step.write(orders, Orders, orders_out, ["scipy"], details | alone)
+        step.write(means, PooledMeans, out, ["scipy"], details)
 
 
 #: Version of ``families``.
@@ -161,7 +166,8 @@ def families(items: Path, judgements: Judgements, /, *, missing: Missing = (), o
     check_items(items, judgements)
     step = Step(FAMILIES, judgements, missing, {"items": items})
     rows = step.read(COLUMNS)
-    step.write(measure_families(rows, read_table(items, Items)), FamilyLevels, out, ["scipy"])
+    with step.or_nothing((FamilyLevels, out)):
+        step.write(measure_families(rows, read_table(items, Items)), FamilyLevels, out, ["scipy"])
 
 
 def compare_conditions(
@@ -231,12 +237,13 @@ def compare_conditions(
     }
     details |= {"titles": titles} if titles else {}
     details |= {"own_fillings": own} if own else {}
-    found = compare_conditions(rows, cluster)
-    write_comparisons(
-        step,
-        found,
-        ConditionComparisons,
-        out,
-        details | {"drawn": str(found["interval_over"][0])},
-        PRINTED,
-    )
+    with step.or_nothing((ConditionComparisons, out)):
+        found = compare_conditions(rows, cluster)
+        write_comparisons(
+            step,
+            found,
+            ConditionComparisons,
+            out,
+            details | {"drawn": str(found["interval_over"][0])},
+            PRINTED,
+        )

@@ -31,7 +31,7 @@ from worldprobe.benchmarks.ewok.analysis.panel import (
 )
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
 from worldprobe.contracts.results import ALL, OVERALL, over_in_words
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError, UserError
 from worldprobe.log import LOGGER
 from worldprobe_lab.contracts import ConditionComparisons
 
@@ -117,7 +117,7 @@ def compare_conditions(
             f'no model has answered the same templates in the same way in "{reference}" and in'
             " another condition."
         )
-        raise UserError(
+        raise TooLittleError(
             "conditions",
             problem,
             "Give the judgements of the same models, of items from the same materials.",

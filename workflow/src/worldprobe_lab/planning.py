@@ -21,8 +21,9 @@ from worldprobe.benchmarks.ewok.analysis.panel import (
 )
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
 from worldprobe.benchmarks.ewok.ratings import people_differ
+from worldprobe.contracts import typed
 from worldprobe.contracts.results import ALL, JOINT, OVERALL
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError, UserError
 from worldprobe.log import LOGGER
 from worldprobe_lab.contracts import Orders
 from worldprobe_lab.pooling import Pooled, pool
@@ -165,7 +166,7 @@ def plan_studies(
             "of these models are alike everywhere, or differ by the same, so nothing says how"
             " differences vary."
         )
-        raise UserError(
+        raise TooLittleError(
             "judgements", problem, "Give those of models that differ, not of a model and its copy."
         )
     tables = [planned(np.arange(len(templates))).assign(grouping=OVERALL, group=ALL)]
@@ -314,10 +315,10 @@ def pool_means(judgements: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
             means.append(rows.assign(group=str(domain) + JOINT + rows["group"]))
     if not means:
         problem = "no template has an accuracy in every version."
-        raise UserError(
+        raise TooLittleError(
             "judgements", problem, "Judge a model that answered the items of all versions."
         )
-    ordered = pd.DataFrame(orders, columns=list(Orders.columns))
+    ordered = typed(orders, Orders)
     return pd.concat(means, ignore_index=True), (
         ordered if can_order else ordered.assign(probability=np.nan)
     )

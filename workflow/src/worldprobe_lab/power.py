@@ -32,7 +32,7 @@ from scipy.special import gammaincinv, ndtr, ndtri
 
 from worldprobe.analysis.clusters import bell_mccaffrey, sum_by_code
 from worldprobe.analysis.components import LEVEL, POWER, VERSIONS, Components, Part
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError
 
 #: How many times the pilot's clusters a study might have.
 MULTIPLES = (0.5, 1.0, 2.0, 4.0)
@@ -297,7 +297,7 @@ def variances_of_differences(
             f"{n_models} models, {n_clusters} clusters and {n_versions} versions do not tell how"
             " differences vary."
         )
-        raise UserError(
+        raise TooLittleError(
             "pilot", problem, "Give results of two models or more on items of two versions or more."
         )
     chosen = list(combinations(range(n_models), 2)) if pairs is None else pairs

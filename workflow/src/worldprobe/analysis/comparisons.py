@@ -16,7 +16,7 @@ from worldprobe.analysis.clusters import Estimates, crossed_means
 from worldprobe.analysis.components import LEVEL, detectable_by_t
 from worldprobe.analysis.summaries import Group, arrange
 from worldprobe.contracts.results import Comparisons, over_in_words
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError
 
 #: Means of series, shape (series, units of a group), with intervals, and tests where the last
 #: argument says so.
@@ -136,7 +136,7 @@ def compare_scores(
                 )
             )
     if not any(len(table) for table in tables):
-        raise UserError(
+        raise TooLittleError(
             "scores",
             f"no two models have {metric} of the same units.",
             "Give the scores of two models.",

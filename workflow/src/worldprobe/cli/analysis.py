@@ -5,7 +5,8 @@ from scores to what they show.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -24,12 +25,12 @@ from worldprobe.cli.options import (
     missing_models,
     named_groups,
 )
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError, UserError
 from worldprobe.extensions import comparing
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.paths import RESOURCES
-from worldprobe.provenance import made
+from worldprobe.provenance import TOO_LITTLE, made
 from worldprobe.settings.blocks import Block
 
 if TYPE_CHECKING:
@@ -125,6 +126,24 @@ class Step:
         for model, reason in self.details.get("missing_models", {}).items():
             LOGGER.warning("%s is missing: %s", model, reason)
 
+    @contextmanager
+    def or_nothing(self, *outputs: tuple[type[Table], Path | None]) -> Iterator[None]:
+        """Write tables without rows that say why, where answers say nothing about what is computed.
+
+        Args:
+            outputs: contracts and files, of which one that is no table is refused as before.
+        """
+        from worldprobe.contracts import typed
+
+        try:
+            yield
+        except TooLittleError as error:
+            for contract, out in outputs:
+                if out is None or out.suffix != ".parquet":
+                    raise
+                self.write(typed([], contract), contract, out, [], {TOO_LITTLE: error.problem})
+            LOGGER.warning("The table has no rows: %s %s", error.problem, error.fix)
+
 
 class FitSettings(Block):
     """What a regression is about."""
@@ -213,11 +232,13 @@ def mixed_model(
         out: coefficients table
     """
     from worldprobe.benchmarks.ewok.analysis.regression import fit_mixed_model, start_r
+    from worldprobe.benchmarks.ewok.contracts import Coefficients
 
     start_r()  # a missing R is reported before anything is read
     step = Step(FITS, judgements, missing, {"surface_features": surface})
-    table, details = fit_mixed_model(_design(step, surface, how), algorithm, random_effects)
-    _write_fit(step, table, details, surface, ["rpy2"], out)
+    with step.or_nothing((Coefficients, out)):
+        table, details = fit_mixed_model(_design(step, surface, how), algorithm, random_effects)
+        _write_fit(step, table, details, surface, ["rpy2"], out)
 
 
 @fit.command
@@ -236,10 +257,12 @@ def fixed_effects(
         out: coefficients table
     """
     from worldprobe.benchmarks.ewok.analysis.regression import fit_fixed_effects
+    from worldprobe.benchmarks.ewok.contracts import Coefficients
 
     step = Step(FITS, judgements, missing, {"surface_features": surface})
-    table, details = fit_fixed_effects(_design(step, surface, how))
-    _write_fit(step, table, details, surface, ["statsmodels"], out)
+    with step.or_nothing((Coefficients, out)):
+        table, details = fit_fixed_effects(_design(step, surface, how))
+        _write_fit(step, table, details, surface, ["statsmodels"], out)
 
 
 def _design(step: Step, surface: Path, how: FitSettings) -> Any:
@@ -501,24 +524,26 @@ def compare(
         from worldprobe.analysis.comparisons import compare_scores
 
         table, units = step.read_scores(scored)
-        write_comparisons(
-            step, compare_scores(table, units), results.Comparisons, out, {"cluster": cluster}
-        )
+        with step.or_nothing((results.Comparisons, out)):
+            write_comparisons(
+                step, compare_scores(table, units), results.Comparisons, out, {"cluster": cluster}
+            )
         return
     rows = step.read(COLUMNS)
-    comparisons = compare_models(rows, eval_type, cluster, groups)
-    judged = (
-        groups
-        or rows.loc[
-            rows["eval_type"].isin([eval_type, *compared_baselines(eval_type)]), "model"
-        ].unique()
-    )
-    apart = pairs_without_items(comparisons, map(str, judged))
-    drawn = min(
-        comparisons["interval_over"], key=len
-    )  # a note says where versions are random besides
-    details = {"cluster": cluster, "drawn": drawn} | ({"not_compared": apart} if apart else {})
-    write_comparisons(step, comparisons, Comparisons, out, details)
+    with step.or_nothing((Comparisons, out)):
+        comparisons = compare_models(rows, eval_type, cluster, groups)
+        judged = (
+            groups
+            or rows.loc[
+                rows["eval_type"].isin([eval_type, *compared_baselines(eval_type)]), "model"
+            ].unique()
+        )
+        apart = pairs_without_items(comparisons, map(str, judged))
+        drawn = min(
+            comparisons["interval_over"], key=len
+        )  # a note says where versions are random besides
+        details = {"cluster": cluster, "drawn": drawn} | ({"not_compared": apart} if apart else {})
+        write_comparisons(step, comparisons, Comparisons, out, details)
 
 
 def write_comparisons(

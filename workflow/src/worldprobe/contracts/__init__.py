@@ -20,7 +20,7 @@ import pyarrow.parquet as parquet
 
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file
-from worldprobe.provenance import Provenance, of_rehearsal
+from worldprobe.provenance import TOO_LITTLE, Provenance, of_rehearsal
 
 #: Types of columns, by the annotation in a contract, and what messages call them.
 KINDS = {"str": "text", "int": "whole numbers", "float": "numbers", "bool": "true or false"}
@@ -429,7 +429,7 @@ def read_table(
 
     Raises:
         UserError: no such file, not a table of ours, another table or schema version, damaged,
-            without rows, or a column or value that breaks the contract.
+            without rows and no reason for that, or a column or value that breaks the contract.
     """
     table = _read(path, contract, columns, allow_empty)
     return _to_pandas(table, contract)
@@ -498,7 +498,7 @@ def _read(
     try:
         with parquet.ParquetFile(path) as file:
             schema, n_rows = file.schema_arrow, file.metadata.num_rows
-        if not n_rows and not allow_empty:
+        if not (n_rows or allow_empty or TOO_LITTLE in read_provenance(path).details):
             raise UserError(
                 path,
                 f"contains no rows of {contract.Config.name}.",

@@ -15,15 +15,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from worldprobe import __version__
 from worldprobe.benchmark import NO_SECTION, Benchmark, Display, Section, taken_by
 from worldprobe.contracts import read_provenance, read_table
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError, UserError
 from worldprobe.files import digest_file, read_text, write_text
-from worldprobe.provenance import Provenance, is_rehearsed
+from worldprobe.provenance import TOO_LITTLE, Provenance, is_rehearsed
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import NOTES, Methods, TableOrigin, notes
 from worldprobe.report.runtimes import Cost, RunTime, duration_in_words
@@ -34,9 +35,10 @@ from worldprobe.report.sheet import (
     decimals,
     p_value,
     span,
+    text_column,
     whole_number,
 )
-from worldprobe.report.style import AROUND_CHANCE, between, is_dark, render
+from worldprobe.report.style import AROUND_CHANCE, between, draw_sentence, is_dark, render
 
 #: Cells with accuracies are coloured in so many steps, one CSS class each.
 STEPS = 20
@@ -425,7 +427,7 @@ Paths = Sequence[Path | str]
 def print_table(
     display: Display, tables: Paths, roster: Roster, out: Paths, **options: str
 ) -> None:
-    """Print a table.
+    """Print a table; one without rows says why there is nothing to show.
 
     Args:
         display: a table.
@@ -438,7 +440,10 @@ def print_table(
         UserError: an input that cannot be read or does not have what the table needs, or a suffix
             that is not known.
     """
-    sheet: Sheet = _build(display, tables, roster, options)
+    try:
+        sheet: Sheet = _build(display, tables, roster, options)
+    except TooLittleError as error:
+        sheet = Sheet(f"{display.title}.", pd.DataFrame(columns=["why"]), (WHY,), (error.problem,))
     sheet = replace(sheet, notes=(*sheet.notes, *notes(read_provenance(tables[0]), roster)))
     sheet.write(out)
 
@@ -451,7 +456,7 @@ def draw_figure(
     width: str = "double",
     **options: str,
 ) -> None:
-    """Draw a figure.
+    """Draw a figure; where there is nothing to draw, one that says why.
 
     Args:
         display: a figure.
@@ -466,7 +471,12 @@ def draw_figure(
             that is not known.
     """
     mark = REHEARSAL if any(map(is_rehearsed, tables)) else ""
-    render(_build(display, tables, roster, options), display.draw, out, mark=mark, width=width)
+    draw = display.draw
+    try:
+        frame = _build(display, tables, roster, options)
+    except TooLittleError as error:
+        frame, draw = pd.DataFrame({"why": [error.problem]}), draw_sentence
+    render(frame, draw, out, mark=mark, width=width)
 
 
 def _check_origins(display: Display, tables: Paths) -> None:
@@ -490,10 +500,14 @@ def _build(display: Display, tables: Paths, roster: Roster, options: Mapping[str
         for path, one in zip(tables, display.inputs, strict=True)
     ]
     _check_origins(display, tables)
+    if frames[0].empty and (why := read_provenance(tables[0]).details.get(TOO_LITTLE)):
+        raise TooLittleError(tables[0], why, "See the log of the command that wrote it.")
     extras = taken_by(display.build, roster=roster, provenance=read_provenance(tables[0]))
     return display(*frames, **extras, **options)
 
 
+#: The column of a table that has no rows.
+WHY = text_column("Nothing to show", "why")
 #: What stands across a figure of a rehearsal.
 REHEARSAL = "rehearsal: no result"
 NOTEBOOK_FIX = "Give an .ipynb file, e.g. from notebooks/."

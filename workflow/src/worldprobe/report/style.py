@@ -13,6 +13,7 @@ import contextlib
 import io
 import os
 import re
+import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
@@ -771,6 +772,22 @@ def draw_matrix(
                 fontsize=text_size or size,
                 color="white" if is_dark(to_hex(palette(scale(value)))) else INK,
             )
+
+
+def draw_sentence(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """Why there is nothing to draw.
+
+    Args:
+        frame: its only cell, ``why``, says so.
+        width: "single" or "double".
+    """
+    size = label_size(width)
+    lines = textwrap.wrap(
+        f"Nothing to draw: {frame['why'].iloc[0]}", 95 if width == "double" else 45
+    )
+    figure = canvas(width, 0.3 + 1.5 * size / 72 * len(lines))
+    figure.text(0.02, 0.5, "\n".join(lines), fontsize=size, va="center", color=SOFT_INK)
+    return figure
 
 
 def numbers(matrix: pd.DataFrame) -> list[list[str]]:

@@ -28,7 +28,7 @@ from worldprobe.benchmarks.ewok.analysis.panel import (
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
 from worldprobe.benchmarks.ewok.contracts import Comparisons
 from worldprobe.contracts.results import ALL, OVERALL
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError, UserError
 from worldprobe.log import LOGGER
 from worldprobe.models.registry import BASELINES
 
@@ -71,7 +71,7 @@ def compare_models(
         (Holm). Two models without a common item have no row, which ``pairs_without_items`` lists.
 
     Raises:
-        UserError: fewer than two models, or no two models with a common item.
+        UserError: fewer than two models, or no two models with a common item (TooLittleError).
     """
     beside = compared_baselines(eval_type, replicates)
     rows = judgements[judgements["eval_type"].isin([eval_type, *beside])]
@@ -130,7 +130,7 @@ def compare_models(
     )
     if table.empty:
         problem = f"no two of {', '.join(models)} have an accuracy on the same item."
-        raise UserError("judgements", problem, "Compare models on the same items.")
+        raise TooLittleError("judgements", problem, "Compare models on the same items.")
     for a, b in pairs_without_items(table, models):
         LOGGER.warning("%s and %s are not compared: no item has an accuracy of both", a, b)
     series = {model: number for number, model in enumerate(models)}

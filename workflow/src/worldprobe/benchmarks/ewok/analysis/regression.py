@@ -27,7 +27,7 @@ from worldprobe.benchmarks.ewok.vocabulary import (
     TARGET_CONTRASTS,
     contrast_group,
 )
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError, UserError
 
 #: a part of a direction, or a step along it, that is smaller is a rounding error.
 SEPARATED = 1e-6
@@ -128,11 +128,11 @@ def build_design(
         other terms is the same without these rows.
 
     Raises:
-        UserError: nothing is left to explain.
+        TooLittleError: nothing is left to explain.
     """
     rows = judgements[judgements["eval_type"] == eval_type]
     if rows.empty:
-        raise UserError(
+        raise TooLittleError(
             "judgements",
             f"there are no {eval_type} judgements.",
             "Judge at least one model's log probabilities.",
@@ -145,7 +145,7 @@ def build_design(
     if ties == "drop":
         rows = _drop(rows, is_tie, "are exact ties", notes, details, "n_ties")
         if rows.empty:
-            raise UserError(
+            raise TooLittleError(
                 "judgements",
                 "every accuracy is an exact tie, and ties are left out.",
                 "Use --ties wrong.",
@@ -180,7 +180,7 @@ def build_design(
         "n_without_features",
     )
     if rows.empty:
-        raise UserError(
+        raise TooLittleError(
             "judgements",
             "no row has both an accuracy and surface features.",
             "Give the features of the same items.",
@@ -189,7 +189,7 @@ def build_design(
     matrix = np.column_stack(columns)
     response = (rows["accuracy"] == 1).to_numpy(float)
     if response.min() == response.max():
-        raise UserError(
+        raise TooLittleError(
             "judgements",
             "every answer is the same, so there is nothing to explain.",
             "Give more models or items.",
@@ -207,7 +207,7 @@ def build_design(
                 "the terms tell right from wrong answers without any error, so no coefficient can"
                 " be estimated."
             )
-            raise UserError("judgements", problem, "Give more models or items.")
+            raise TooLittleError("judgements", problem, "Give more models or items.")
         kept &= _independent(matrix)
         n_lost = int((~is_used).sum())
         notes.append(

@@ -1,0 +1,362 @@
+"""Small studies of any kind, from their materials to every table and figure: what a study may lack,
+drawn by hypothesis, with simulated judgements in place of models.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+from hypothesis import strategies as st
+
+from command_line import run
+from worldprobe import benchmarks, settings
+from worldprobe.benchmark import Display, Registry, Study
+from worldprobe.benchmarks.ewok import outputs
+from worldprobe.benchmarks.ewok.contracts import (
+    Coefficients,
+    Items,
+    Judgements,
+    Likeness,
+    SurfaceFeatures,
+)
+from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, is_prompted
+from worldprobe.contracts import read_provenance, read_table, write_table
+from worldprobe.files import digest_file
+from worldprobe.models.registry import BASELINES
+from worldprobe.provenance import Provenance
+from worldprobe.settings.blocks import option_words
+from worldprobe_lab.conditions import condition_options
+
+#: Kinds of models: share of targets that are right, that tie, that have no answer.
+MODELS = {
+    "good": (0.8, 0.0, 0.0),
+    "guesses": (0.5, 0.1, 0.0),
+    "perfect": (1.0, 0.0, 0.0),
+    "wrong": (0.0, 0.0, 0.0),
+    "tied": (0.0, 1.0, 0.0),
+    "silent": (0.0, 0.0, 1.0),
+    "halting": (0.6, 0.0, 0.7),
+}
+#: Design columns of an items table that a judgement repeats.
+DESIGN = [
+    name
+    for name in Judgements.columns
+    if name in Items.columns and name not in ("item_id", "target")
+]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A pair of concepts of invented materials.
+
+    Attributes:
+        has_second: false: one concept without an opposite, asked by swapping variables.
+        contexts: which sentences stand in its contexts; pairs of equal numbers share them.
+        is_direct: of each context, whether it names the concept.
+        contrasts: of each context.
+    """
+
+    has_second: bool = True
+    contexts: tuple[int, ...] = (0,)
+    is_direct: tuple[bool, ...] = (True,)
+    contrasts: tuple[str, ...] = ("antonym",)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a study is made of."""
+
+    domains: tuple[tuple[Pair, ...], ...] = ((Pair(),),)
+    models: tuple[str, ...] = ("good",)
+    eval_types: tuple[str, ...] = ("logprobs",)
+    versions: int = 1
+    baselines: tuple[str, ...] = ()
+    people: bool = False
+    conditions: int = 1
+    seed: int = 0
+    stated: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> Pair:
+    """A pair of concepts."""
+    n = draw(st.integers(1, 3))
+    contexts = draw(st.lists(st.integers(0, 3), min_size=n, max_size=n, unique=True))
+    each = {"min_size": n, "max_size": n}
+    return Pair(
+        draw(st.booleans()),
+        tuple(contexts),
+        tuple(draw(st.lists(st.booleans(), **each))),
+        tuple(draw(st.lists(st.sampled_from(["antonym", "negation", "other"]), **each))),
+    )
+
+
+@st.composite
+def studies(draw: st.DrawFn) -> Drawn:
+    """A study of EWoK."""
+    some = st.lists(pairs(), min_size=1, max_size=3).map(tuple)
+    return Drawn(
+        domains=tuple(draw(st.lists(some, min_size=1, max_size=3))),
+        models=tuple(
+            draw(st.lists(st.sampled_from(list(MODELS)), min_size=1, max_size=4, unique=True))
+        ),
+        eval_types=(
+            "logprobs",
+            *draw(st.lists(st.sampled_from(EVAL_TYPES[1:]), max_size=4, unique=True)),
+        ),
+        versions=draw(st.integers(1, 3)),
+        baselines=tuple(draw(st.lists(st.sampled_from(list(BASELINES)), max_size=3, unique=True))),
+        people=draw(st.booleans()),
+        conditions=draw(st.integers(1, 2)),
+        seed=draw(st.integers(0, 99)),
+    )
+
+
+def write_materials(folder: Path, domains: Sequence[Sequence[Pair]]) -> Path:
+    """Materials in the official format."""
+    files: dict[str, Any] = {}
+    for d, own in enumerate(domains):
+        domain = f"garden-{'abc'[d]}"
+        concepts, contexts, targets = [], [], []
+        targets.append(
+            {
+                "pattern": "[agent1] {CONCEPT} [agent2].",
+                "criteria": "agentive",
+                "tags": "present_3sg_form",
+            }
+        )
+        for p, pair in enumerate(own):
+            names = [
+                f"verb{'abc'[d]}{'abc'[p]}{side}" for side in ("x", "y")[: 1 + pair.has_second]
+            ]
+            for name in names:
+                concepts.append(
+                    {"concept": name, "domain": domain, "concept_type": "action", "agentive": True}
+                    | {"opposite_concepts": [other for other in names if other != name]}
+                )
+            probes = [
+                {
+                    "type": "direct" if is_direct else "indirect",
+                    "pattern": "[agent1] stands {segment1} of [agent2] "
+                    + f"on day{'abcd'[place]}.",
+                    "segments": [{"segmentA": "left", "segmentB": "right", "contrast": contrast}],
+                }
+                for place, is_direct, contrast in zip(
+                    pair.contexts, pair.is_direct, pair.contrasts, strict=True
+                )
+            ]
+            second = names[1] if pair.has_second else None
+            contexts.append({"conceptA": names[0], "conceptB": second, "probes": probes})
+        files |= {
+            f"concepts/concept-{domain}.yml": concepts,
+            f"contexts/context-{domain}.yml": contexts,
+            f"targets/target-{domain}.yml": {domain: targets},
+        }
+    agents = "item\n" + "".join(f"Gardener{i}\n" for i in range(12))
+    texts = {name: json.dumps(content) for name, content in files.items()}
+    for name, text in {**texts, "fillers/filler-agent.csv": agents}.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def judgements_of(items: pd.DataFrame, model: str, eval_type: str, seed: int) -> pd.DataFrame:
+    """Judgements of both targets of every item by a model of a known kind."""
+    right, tied, missing = MODELS.get(model, MODELS["guesses"])
+    rng = np.random.default_rng([seed, len(model), len(eval_type)])
+    rows = items.loc[items.index.repeat(2), ["item_id", *DESIGN]].reset_index(drop=True)
+    is_tie = rng.random(len(rows)) < tied
+    accuracy = np.where(is_tie, 0.5, (rng.random(len(rows)) < right).astype(float))
+    is_missing = rng.random(len(rows)) < missing
+    reason = "missing_response" if is_prompted(eval_type) else "missing_score"
+    return rows.assign(
+        target=np.tile([1, 2], len(items)),
+        model=model,
+        eval_type=eval_type,
+        accuracy=np.where(is_missing, np.nan, accuracy),
+        is_tie=is_tie & ~is_missing,
+        is_near_tie=False,
+        status=np.where(is_missing, reason, "ok"),
+        filling="shared",
+    )
+
+
+class Road:
+    """A study's way from its materials to its tables and figures, by the commands of its rules.
+
+    Attributes:
+        study: validated.
+        registry: its models.
+        refused: what a command or display could not do -> its line.
+    """
+
+    def __init__(self, drawn: Drawn, source: str, stated: Mapping[str, Any] | None = None) -> None:
+        """State the study.
+
+        Args:
+            drawn: what it has.
+            source: its materials.
+            stated: further settings of EWoK.
+        """
+        self.drawn = drawn
+        conditions = {
+            f"other{number}": {
+                "items": {"versions": f"{10 * number}-{10 * number + drawn.versions - 1}"}
+            }
+            for number in range(1, drawn.conditions)
+        }
+        block: dict[str, Any] = {
+            "materials": {"source": source},
+            "items": {"mode": "fixed", "versions": f"0-{drawn.versions - 1}"},
+            "eval_types": list(drawn.eval_types),
+            "baselines": {
+                "word2vec": {"enabled": "word2vec" in drawn.baselines},
+                **{
+                    name: "." if name in drawn.baselines else None
+                    for name in BASELINES
+                    if name != "word2vec"
+                },
+            },
+            "conditions": {"main": {}, **conditions} if conditions else {},
+            "human": {"ratings": source if drawn.people else None},
+        }
+        block = settings.merge(block, stated or {})
+        whole = {
+            "study": "drawn",
+            "benchmarks": ["ewok"],
+            "models": list(drawn.models),
+            "ewok": block,
+        }
+        self.study: Study = settings.read_study(whole, [], benchmarks.settings_classes)
+        self.registry: Registry = {
+            model: settings.complete_card(
+                model,
+                checkpoint="nobody/nothing",
+                family=model[:4],
+                display_name=model.replace("_", " ").capitalize(),
+                parameters=10**9 * (1 + number // 2),
+            )
+            for number, model in enumerate(drawn.models)
+        }
+        self.files = outputs.paths(self.study)
+
+    def do(self, line: str) -> None:
+        """Run a command, which must succeed."""
+        assert run(line) == 0, line
+
+    def walk(self) -> None:
+        """Everything that displays are made from."""
+        block = self.study["ewok"]["materials"]
+        compat = " --compat" if block["compat"] else ""
+        password = f" --password {block['password']}" if block["password"] else ""
+        templates = self.files.table("templates")
+        options = f"{block['source']}{password}{compat}"
+        self.do(f"templates compile {options} --out {templates}")
+        for condition in outputs.conditions(self.study):
+            versions = self.study["ewok"]["conditions"][condition]["items"]["versions"]
+            self.do(
+                f"items fill {templates} {options} --versions {versions}"
+                f" --out {self.files.items(condition)}"
+            )
+            self._judge(condition)
+        self._analyse()
+
+    def _judge(self, condition: str) -> None:
+        path = self.files.items(condition)
+        items = read_table(path, Items)
+        series = [(model, how) for model in self.drawn.models for how in self.drawn.eval_types]
+        series += [(name, name) for name in self.drawn.baselines]
+        series += [("human", "human_likert")] * self.drawn.people
+        for model, eval_type in series:
+            rows = judgements_of(items, model, eval_type, self.drawn.seed)
+            made = Provenance(model=model, inputs={"items": digest_file(path)})
+            write_table(rows, Judgements, self.files.judgements(condition, eval_type, model), made)
+        if condition == outputs.reference(self.study):
+            rng = np.random.default_rng(self.drawn.seed)
+            surface = pd.DataFrame(
+                {
+                    "item_id": items["item_id"].repeat(2).to_numpy(),
+                    "target": np.tile([1, 2], len(items)),
+                    "n_words": rng.integers(8, 40, 2 * len(items)) / 2,
+                    "log_frequency": rng.normal(14, 1.5, 2 * len(items)),
+                }
+            )
+            made = Provenance(inputs={"items": digest_file(path)})
+            write_table(surface, SurfaceFeatures, self.files.table("surface_features"), made)
+
+    def _analyse(self) -> None:
+        study, table = self.study, self.files.table
+        surface = table("surface_features")
+        every = " ".join(outputs.summarized(study))
+        self.do(f"summarize {every} --out {table('summaries')}")
+        needed = {
+            path for display in self.wanted() for path in display.inputs_of(study, self.files.root)
+        }
+        scored = " ".join(outputs.judgements(study, ["logprobs"]))
+        beside = " ".join(
+            [*outputs.judgements(study, ["logprobs"]), *outputs.judgements_besides(study)]
+        )
+        commands = {
+            "comparisons": f"compare {' '.join(outputs.compared(study))}",
+            "correlations": f"correlate {beside} --surface {surface} --points-out {table('feature_means')}",
+            "regression/fixed_effects": f"fit fixed-effects {' '.join(outputs.regressed(study))} --surface {surface}",
+            "agreements": f"agree {' '.join(outputs.prompted_judgements(study))}",
+            "plans": f"plan {scored}",
+            "pooled_means": f"pool {scored} --orders-out {table('orders')}",
+            "reproduction": f"reproduction check {table('summaries')} --items {outputs.item_table(study)}",
+        }
+        for name, line in commands.items():
+            if table(name) in needed:
+                self.do(f"{line} --out {table(name)}")
+        if table("conditions") in needed:
+            words = shlex.join(option_words(condition_options(study)))
+            self.do(f"compare-conditions {words} --out {table('conditions')}")
+        self._copy_what_needs_others(needed)
+
+    def _copy_what_needs_others(self, needed: Collection[str]) -> None:
+        """What R fits or people's answers give, in the form that it has."""
+        table = self.files.table
+        if (path := table("regression/mixed_model")) in needed:
+            fixed = read_table(table("regression/fixed_effects"), Coefficients)
+            made = read_provenance(table("regression/fixed_effects"))
+            write_table(fixed.assign(fit="mixed_model"), Coefficients, path, made)
+        if (path := table("human/likeness")) in needed:
+            rows = [
+                {"model": model, "eval_type": how, "r": 0.2, "ci_low": np.nan, "ci_high": np.nan}
+                | {"ceiling": np.nan, "n": 3}
+                for model in self.drawn.models
+                for how in self.drawn.eval_types
+            ]
+            write_table(pd.DataFrame(rows), Likeness, path, Provenance())
+
+    def wanted(self) -> list[Display]:
+        """Its tables and figures."""
+        return benchmarks.benchmarks()["ewok"].wanted(self.study, self.registry)
+
+    def show(self, suffixes: Mapping[str, Sequence[str]]) -> list[Display]:
+        """Draw and print them all, as the rules do.
+
+        Args:
+            suffixes: the forms of tables and of figures.
+        """
+        registry = Path("models.yaml")
+        keys = ("checkpoint", "family", "display_name", "parameters")
+        cards = {m: {key: card[key] for key in keys} for m, card in self.registry.items()}
+        registry.write_text(yaml.safe_dump(cards, sort_keys=False), encoding="utf-8")
+        for display in self.wanted():
+            inputs = " ".join(display.inputs_of(self.study, self.files.root))
+            out = " ".join(
+                f"{self.files.root}/{display.kind}s/{display.name}.{form}"
+                for form in suffixes[display.kind]
+            )
+            self.do(f"{display.kind} {display.name} {inputs} --registry {registry} --out {out}")
+        return self.wanted()
