@@ -125,14 +125,10 @@ def write_materials(folder: Path, domains: Sequence[Sequence[Pair]]) -> Path:
     files: dict[str, Any] = {}
     for d, own in enumerate(domains):
         domain = f"garden-{'abc'[d]}"
-        concepts, contexts, targets = [], [], []
-        targets.append(
-            {
-                "pattern": "[agent1] {CONCEPT} [agent2].",
-                "criteria": "agentive",
-                "tags": "present_3sg_form",
-            }
-        )
+        concepts, contexts = [], []
+        targets = [{"pattern": "[agent1] can {CONCEPT} [agent2].", "criteria": None, "tags": None}]
+        if not all(pair.has_second for pair in own):
+            targets[0]["swappable_variables"] = True
         for p, pair in enumerate(own):
             names = [
                 f"verb{'abc'[d]}{'abc'[p]}{side}" for side in ("x", "y")[: 1 + pair.has_second]
@@ -160,7 +156,7 @@ def write_materials(folder: Path, domains: Sequence[Sequence[Pair]]) -> Path:
             f"contexts/context-{domain}.yml": contexts,
             f"targets/target-{domain}.yml": {domain: targets},
         }
-    agents = "item\n" + "".join(f"Gardener{i}\n" for i in range(12))
+    agents = "item\n" + "".join(f"Gardener{i}\n" for i in range(60))
     texts = {name: json.dumps(content) for name, content in files.items()}
     for name, text in {**texts, "fillers/filler-agent.csv": agents}.items():
         path = folder / name

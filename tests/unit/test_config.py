@@ -198,3 +198,10 @@ def test_what_yaml_1_1_and_1_2_read_differently_is_refused_with_its_line(
         assert instead in told.value.fix
     path.write_text(f'b: "{written}"\n')
     assert settings.read_yaml(path).document == {"b": written}
+
+
+def test_a_swap_that_no_filler_meets_is_found_before_anything_runs(tmp_path: Path) -> None:
+    found = complaint(tmp_path, "ewok:\n  items:\n    swap:\n      - agent->agent:western=flase\n")
+    assert 'did you mean "false"' in found.problem
+    stated = {"ewok": {"items": {"swap": ["agent->agent:western=False"]}}}
+    assert read_study(stated, [])["ewok"]["items"]["swap"] == ["agent->agent:western=False"]

@@ -85,6 +85,7 @@ rule check_reproduction:
         coefficients=ewok_outputs.coefficients(study),
         published=in_repository("resources/published/ewok.csv"),
         sources=in_repository("resources/published/sources.yaml"),
+        materials=material_files,
     output:
         reproduction_table="<ewok>/reproduction.parquet",
     log:
@@ -97,9 +98,10 @@ rule check_reproduction:
     params:
         coefficients=options(coefficients=ewok_outputs.coefficients(study)),
         published=subpath(input.published, parent=True),
+        source=MATERIAL_SOURCE,
         code=digest_code("reproduction check", "worldprobe.benchmarks.ewok.analysis.reproduction"),
     message:
         "Comparing our numbers with the published ones"
     shell:
         "worldprobe reproduction check {input.summary_table:q} --items {input.item_table:q} {params.coefficients}"
-        " --published {params.published:q} --out {output.reproduction_table:q} &> {log:q}"
+        " --materials {params.source:q} --published {params.published:q} --out {output.reproduction_table:q} &> {log:q}"

@@ -1,4 +1,4 @@
-# What models are compared with (EWoK, Appendix A.5): relatedness of words and sentences, and surface properties of the sentences.
+# What models are compared with (EWoK, Section 4.3): relatedness of words and sentences, and surface properties of the sentences.
 
 
 rule train_vectors:

@@ -18,18 +18,21 @@ from worldprobe.cli.options import (
     Cluster,
     EvalType,
     Judgements,
+    MaterialsPlace,
     Missing,
+    Password,
     ReplicateModels,
     Surface,
     between,
     missing_models,
     named_groups,
 )
+from worldprobe.cli.options import password as password_of
 from worldprobe.errors import TooLittleError, UserError
 from worldprobe.extensions import comparing
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
-from worldprobe.paths import RESOURCES
+from worldprobe.paths import RESOURCES, materials_place
 from worldprobe.provenance import TOO_LITTLE, made
 from worldprobe.settings.blocks import Block
 
@@ -318,11 +321,13 @@ def correlate(
     from worldprobe.contracts import read_provenance, read_table
 
     step = Step(CORRELATIONS, judgements, missing, {"surface_features": surface})
-    correlations, points = correlate(step.read(COLUMNS), read_table(surface, SurfaceFeatures))
-    details = {"surface_features": read_provenance(surface).details}
-    if points_out:
-        step.write(points, FeatureMeans, points_out, ["scipy"], details)
-    step.write(correlations, Correlations, out, ["scipy"], details)
+    outputs = [(Correlations, out)] + ([(FeatureMeans, points_out)] if points_out else [])
+    with step.or_nothing(*outputs):
+        correlations, points = correlate(step.read(COLUMNS), read_table(surface, SurfaceFeatures))
+        details = {"surface_features": read_provenance(surface).details}
+        if points_out:
+            step.write(points, FeatureMeans, points_out, ["scipy"], details)
+        step.write(correlations, Correlations, out, ["scipy"], details)
 
 
 def agree(
@@ -343,18 +348,22 @@ def agree(
     from worldprobe.report.model_names import HUMAN
 
     step = Step(AGREEMENTS, judgements, missing)
-    matrices = [agree(step.read(["item_id", "target", "model", "eval_type", "accuracy", "status"]))]
-    if people:
-        step.others[str(people)] = people
-        check_same_items([*judgements, people])
-        matrix = read_table(people, Agreements)
-        if set(matrix["model"]) != {HUMAN}:
-            problem = "contains the answers of models."
-            raise UserError(
-                people, problem, "Give the matrix of people, from `human agreement --matrix-out`."
-            )
-        matrices.append(matrix)
-    step.write(pd.concat(matrices, ignore_index=True), Agreements, out)
+    rows = step.read(["item_id", "target", "model", "eval_type", "accuracy", "status"])
+    with step.or_nothing((Agreements, out)):
+        matrices = [agree(rows)]
+        if people:
+            step.others[str(people)] = people
+            check_same_items([*judgements, people])
+            matrix = read_table(people, Agreements)
+            if set(matrix["model"]) != {HUMAN}:
+                problem = "contains the answers of models."
+                raise UserError(
+                    people,
+                    problem,
+                    "Give the matrix of people, from `human agreement --matrix-out`.",
+                )
+            matrices.append(matrix)
+        step.write(pd.concat(matrices, ignore_index=True), Agreements, out)
 
 
 #: Version of ``judge``: 2 takes the tolerance of near ties from the dtype.
@@ -591,6 +600,8 @@ def check(
     *,
     coefficients: Path | None = None,
     items: Path | None = None,
+    materials: MaterialsPlace | None = None,
+    password: Password = None,
     published: Path = PUBLISHED,
     out: Path,
 ) -> None:
@@ -602,6 +613,7 @@ def check(
         summaries: summaries table
         coefficients: coefficients table of the mixed model
         items: items table, to check whether the items are the official ones
+        materials: whose fillers are counted: as for `templates compile`
         published: folder of the published numbers
         out: reproduction table
     """
@@ -614,9 +626,10 @@ def check(
             f"there are no published numbers of {benchmark.title}.",
             "Give another benchmark's.",
         )
-    given = {
-        name: path for name, path in (("coefficients", coefficients), ("items", items)) if path
-    }
+    stated = {"coefficients": coefficients, "items": items}
+    stated |= {"materials": materials_place(materials)} if materials else {}
+    stated |= {"password": password_of(password)} if materials else {}
+    given: dict[str, Any] = {name: value for name, value in stated.items() if value}
     for option in sorted(given.keys() - inspect.signature(benchmark.reproduce).parameters.keys()):
         problem = f"does not apply to these summaries, which are {benchmark.title}'s."
         raise UserError(f"--{option}", problem, "Leave the option out.")

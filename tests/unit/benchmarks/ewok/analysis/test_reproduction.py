@@ -19,6 +19,8 @@ from worldprobe.benchmarks.ewok.analysis.reproduction import (
     texts_digest,
 )
 from worldprobe.benchmarks.ewok.contracts import Items, Reproduction, Summaries
+from worldprobe.benchmarks.ewok.materials.materials import read_materials
+from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL
 from worldprobe.contracts import read_table, validate
 from worldprobe.errors import UserError
 
@@ -200,3 +202,22 @@ def test_published_numbers_without_a_source_are_refused(tmp_path):
         stream.write("table99,mean,ant,logprobs,,,0.5,3\n")
     with pytest.raises(UserError, match="names no source for table99"):
         read_published(tmp_path / "published")
+
+
+def test_fillers_their_classes_and_restrictions_are_counted_in_the_materials(
+    garden, published, tmp_path
+):
+    results = Results(whole_paper(published), fillers=garden.read().fillers)
+    table = check_reproduction(published, results).set_index("quantity")
+    found = table.loc[["filler_items_over", "filler_classes", "type_restrictions"], "ours"]
+    assert found.tolist() == [12 + 24, 2, 1 + 2]
+
+
+def test_the_official_fillers_are_as_many_as_the_paper_says(published, reference):
+    archive = reference / "ewok-config.zip"
+    materials = read_materials(archive, ORIGINAL, "ewok", is_lenient=True)
+    results = Results(whole_paper(published), fillers=materials.fillers, is_official=True)
+    table = check_reproduction(published, results).set_index("quantity")
+    counted = table.loc[["filler_items_over", "filler_classes", "type_restrictions"]]
+    assert counted["ours"].tolist() == [501, 13, 28]
+    assert set(counted["status"]) == {"within_rounding"}

@@ -245,6 +245,30 @@ def test_a_swap_restricts_a_class_or_draws_from_another(swap, before, after):
     assert apply_swap(before, parsed, RIGHT) == after
 
 
+PROPERTIES = {"agent": {"western": ["true", "false"], "sex": ["female", "male"]}}
+
+
+@pytest.mark.parametrize("value", ["False", "FALSE", "false"])
+def test_a_swap_restricts_by_true_and_false_in_any_case_as_the_paper_prints_it(value):
+    (parsed,) = parse_swaps([f"agent->agent:western={value}"], ["agent"], PROPERTIES)
+    assert parsed.target == "agent:western=false"
+
+
+@pytest.mark.parametrize(
+    ("restriction", "problem"),
+    [
+        ("western=flase", 'no filler of agent has western="flase"; did you mean "false"?'),
+        ("western", 'no filler of agent has western=""; the values are false, true.'),
+        ("sex=mal", 'no filler of agent has sex="mal"; did you mean "male"?'),
+        ("westrn=true", 'fillers of agent have no property "westrn"; did you mean "western"?'),
+    ],
+)
+def test_a_swap_to_a_restriction_that_no_filler_meets_is_refused(restriction, problem):
+    with pytest.raises(UserError) as caught:
+        parse_swaps([f"agent->agent:{restriction}"], ["agent"], PROPERTIES)
+    assert caught.value.problem == problem
+
+
 def test_the_originals_swap_takes_prefixes_for_classes():
     assert (
         apply_swap("{quantObject1}", Swap("quant", "nonword"), ORIGINAL) == "{nonword_from_quant1}"

@@ -174,7 +174,7 @@ class Responses(Table, name="responses", version=1, key=["item_id", "eval_type",
 
 
 class Similarities(Table, name="similarities", version=1, key=["item_id", "target", "context"]):
-    """Baseline evidence: cosine of the vectors of target and context (EWoK, Appendix A.5)."""
+    """Baseline evidence: cosine of the vectors of target and context (EWoK, Section 4.3)."""
 
     item_id: str = column(str_matches=ITEM_ID)
     target: int = column(isin=[1, 2])

@@ -1,4 +1,4 @@
-"""Words of the items: how many, and how frequent (EWoK, Appendix A.5)."""
+"""Words of the items: how many, and how frequent (EWoK, Section 4.3)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from worldprobe.benchmarks.ewok.study import chosen_mode, prompt_file
-from worldprobe.errors import UserError, did_you_mean
+from worldprobe.errors import UserError
 from worldprobe.paths import materials_place
 from worldprobe.settings.blocks import (
     Block,
@@ -180,7 +180,7 @@ class Prompting(Block):
 
 
 class Word2vec(Block):
-    """Bag-of-words baseline. Paper: Appendix A.5."""
+    """Bag-of-words baseline. Paper: Section 4.3."""
 
     enabled: bool = True
     """Whether to score the bag-of-words baseline."""
@@ -200,7 +200,7 @@ class Word2vec(Block):
 
 
 class Frequency(Block):
-    """Word frequencies. Paper: Appendix A.5."""
+    """Word frequencies. Paper: Section 4.3."""
 
     source: Literal["wordfreq", "ngrams"] = "wordfreq"
     """Where word frequencies come from."""
@@ -390,12 +390,12 @@ class Ewok(Block):
             if any(self.materials.findings())
             else materials_place(self.materials.source)
         )
-        classes = {
-            path.stem.removeprefix("filler-") for path in folder.glob("fillers/filler-*.csv")
-        }
+        classes = any(folder.glob("fillers/filler-*.csv"))
+        has_swaps = any(part.items.swap for part in (self, *self.conditions.values()))
+        values = _values_of_fillers(folder, self.materials.password) if has_swaps else {}
         yield from (
             ((*("items", "swap"), *keys), problem, fix)
-            for keys, problem, fix in _unknown_classes(self.items, classes)
+            for keys, problem, fix in _wrong_swaps(self.items, values)
         )
         if self.materials.compat and any(
             condition.items.mode == "balanced" for condition in self.conditions.values()
@@ -406,7 +406,7 @@ class Ewok(Block):
         is_prompted = self.eval_types != ["logprobs"]
         for key, condition in self.conditions.items():
             if condition.items is not self.items:
-                for keys, problem, fix in _unknown_classes(condition.items, classes):
+                for keys, problem, fix in _wrong_swaps(condition.items, values):
                     yield ("conditions", key, "items", "swap", *keys), problem, fix
             # What only one mode uses, and prompts where nobody is prompted, make no difference.
             questions = condition.items.model_dump_json(exclude=_UNUSED[condition.items.mode])
@@ -462,13 +462,35 @@ def missing(
         yield keys, f"there is no file or folder {path}.", "Correct the path, or put it there."
 
 
-def _unknown_classes(items: Items, classes: set[str]) -> Iterator[Finding]:
-    for number, swap in enumerate(items.swap):
-        source, _, target = swap.partition("->")
-        for named in (source.strip(), target.strip().partition(":")[0]):
-            if classes and named not in classes:
-                near = did_you_mean(
-                    named, classes, f"; the classes are {', '.join(sorted(classes))}."
-                )
-                problem = f'the materials have no filler class "{named}"{near}'
-                yield (number,), problem, "Name a class of the materials."
+def _values_of_fillers(place: Path, password: str | None) -> dict[str, dict[str, set[str]]]:
+    """What the fillers of materials can be restricted by; nothing where they cannot be opened,
+    which the step that reads them says.
+    """
+    from worldprobe.benchmarks.ewok.materials.documents import Problems
+    from worldprobe.benchmarks.ewok.materials.fillers import read_filler_class, values_of
+    from worldprobe.benchmarks.ewok.materials.materials import Source
+    from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
+
+    try:
+        source, problems = Source(place, password), Problems()
+        files = [name for name in source.names if re.fullmatch(r"fillers/filler-.+\.csv", name)]
+        classes = {name: name.removeprefix("fillers/filler-")[: -len(".csv")] for name in files}
+        return values_of(
+            {
+                kind: read_filler_class(name, kind, source.read(name), problems, RIGHT)
+                for name, kind in classes.items()
+            }
+        )
+    except UserError:
+        return {}
+
+
+def _wrong_swaps(items: Items, values: dict[str, dict[str, set[str]]]) -> Iterator[Finding]:
+    """Swaps of classes, or to restrictions, that the materials lack."""
+    from worldprobe.benchmarks.ewok.materials.opened import parse_swaps
+
+    for number, swap in enumerate(items.swap if values else ()):
+        try:
+            parse_swaps([swap], list(values), values)
+        except UserError as error:
+            yield (number,), error.problem, error.fix

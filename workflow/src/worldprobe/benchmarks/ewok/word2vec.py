@@ -1,4 +1,4 @@
-"""Bags of word2vec vectors: how similar are a target and a context (EWoK, Appendix A.5)?
+"""Bags of word2vec vectors: how similar are a target and a context (EWoK, Section 4.3)?
 
 And which templates mislead whoever goes by that, by vectors that read the other parts of the
 materials alone.

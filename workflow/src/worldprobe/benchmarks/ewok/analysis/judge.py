@@ -130,7 +130,7 @@ def judge_target_scores(
 def judge_similarities(
     items: pd.DataFrame, similarities: pd.DataFrame, model: str, near_tie: float = 1e-6
 ) -> Judged:
-    """Judge cosines of targets with their contexts, as baselines give them (EWoK, Appendix A.5).
+    """Judge cosines of targets with their contexts, as baselines give them (EWoK, Section 4.3).
 
     Args:
         items: contracts.Items.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,9 @@ from worldprobe.analysis.reproduction import (
 )
 from worldprobe.benchmarks.ewok.analysis.provenances import check_items, check_same_items
 from worldprobe.benchmarks.ewok.contracts import Coefficients, Items, Reproduction, Summaries
+from worldprobe.benchmarks.ewok.materials.fillers import FillerClass
+from worldprobe.benchmarks.ewok.materials.materials import read_materials
+from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL
 from worldprobe.benchmarks.ewok.vocabulary import is_rated
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
@@ -144,8 +147,6 @@ DESCRIPTIONS = {
     "min_responses_per_item": "describes the human study",
     "items_per_participant": "describes the human study",
     "pilot_": "describes the human pilot, whose answers are not released",
-    "filler_": "describes the materials; see the table of the data set",
-    "type_restrictions": "describes the materials; see the table of the data set",
     "max_free_tokens": "a setting, not a result",
     "few_shot_examples": "a setting, not a result",
 }
@@ -160,6 +161,12 @@ ITEM_COUNTS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "versions": lambda items: items["version"].nunique(),
     "items_per_domain_min": lambda items: items["domain"].value_counts().min(),
     "items_per_domain_max": lambda items: items["domain"].value_counts().max(),
+}
+#: numbers of the running text that the materials confirm, and how they are counted.
+FILLER_COUNTS: dict[str, Callable[[Mapping[str, FillerClass]], int]] = {
+    "filler_items_over": lambda classes: sum(len(known.fillers) for known in classes.values()),
+    "filler_classes": len,
+    "type_restrictions": lambda classes: sum(len(known.columns) for known in classes.values()),
 }
 #: numbers that the paper itself gives in two ways, or that its released materials contradict.
 KNOWN_DIFFERENCES = {
@@ -184,6 +191,7 @@ class Results:
         fitted_models: the models the mixed model was fitted to.
         target_coding: of the mixed model.
         items: contracts.Items, or None.
+        fillers: classes of fillers of the materials, or None.
         is_official: whether the items are the official ones; None where it is not known.
         is_rehearsal: whether stand-ins answered in the models' places.
     """
@@ -193,6 +201,7 @@ class Results:
     fitted_models: list[str] = field(default_factory=list)
     target_coding: str = "deviation"
     items: pd.DataFrame | None = None
+    fillers: Mapping[str, FillerClass] | None = None
     is_official: bool | None = None
     is_rehearsal: bool = False
 
@@ -386,11 +395,21 @@ class _LookUp:
         return found
 
     def _of_the_items(self, name: str) -> Finding | None:
+        if name in FILLER_COUNTS:
+            return self._of_the_fillers(name)
         if name not in ITEM_COUNTS:
             return None
         if self.results.items is None:
             return Finding(status="not_run", reason="the items table was not given")
         return Finding(float(ITEM_COUNTS[name](self.results.items)))
+
+    def _of_the_fillers(self, name: str) -> Finding:
+        if self.results.fillers is None:
+            return Finding(status="not_run", reason="the materials were not given")
+        count = FILLER_COUNTS[name](self.results.fillers)
+        if name == "filler_items_over" and self.results.is_official:  # printed as a lower bound
+            return Finding(float(count), status="within_rounding" if count > 500 else "differs")
+        return Finding(float(count))
 
     def _of_the_models(self, name: str) -> Finding | None:
         all_run = len(self.run_models) == len(self.paper_models)
@@ -436,7 +455,12 @@ class _LookUp:
 
 
 def reproduce(
-    summaries: Path, published: Path, coefficients: Path | None = None, items: Path | None = None
+    summaries: Path,
+    published: Path,
+    coefficients: Path | None = None,
+    items: Path | None = None,
+    materials: str | None = None,
+    password: str | None = None,
 ) -> Checked:
     """Every published number next to ours, from the files of a study.
 
@@ -445,6 +469,8 @@ def reproduce(
         published: folder of the published numbers.
         coefficients: coefficients table of the mixed model.
         items: items table, to check whether the items are the official ones.
+        materials: whose fillers are counted: a folder or archive.
+        password: of the archive.
     """
     numbers, computed = (
         read_published(published),
@@ -458,11 +484,14 @@ def reproduce(
     if coefficients:
         details, inputs["coefficients"] = read_provenance(coefficients).details, coefficients
         results.coefficients = read_table(coefficients, Coefficients)
-        results.fitted_models, results.target_coding = details["models"], details["target_coding"]
+        results.fitted_models = details.get("models", [])  # none where there was too little
+        results.target_coding = details.get("target_coding", results.target_coding)
     if items:
         check_items(items, computed)
         results.items, inputs["items"] = read_table(items, Items), items
         results.is_official = are_official(results.items, numbers)
+    if materials:
+        results.fillers = read_materials(materials, ORIGINAL, password, is_lenient=True).fillers
     table = check_reproduction(numbers, results)
     told = {
         "summary": describe_reproduction(table),

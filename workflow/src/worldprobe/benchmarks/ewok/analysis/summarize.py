@@ -31,7 +31,7 @@ from worldprobe.benchmarks.ewok.vocabulary import (
     is_rated,
 )
 from worldprobe.contracts.results import ALL, OVERALL
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError
 
 METRICS = ("accuracy", "strict", "both_right", "context_sensitivity")
 
@@ -255,7 +255,7 @@ def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataF
         problem = (
             "no model has an accuracy; those of baselines are what accuracies are correlated with."
         )
-        raise UserError(
+        raise TooLittleError(
             "judgements",
             problem,
             "Give the judgements of at least one model that has scores or answers.",
@@ -402,7 +402,7 @@ def agree(judgements: pd.DataFrame) -> pd.DataFrame:
                     _matrix(*spread[:, (spread >= 0).all(axis=0)]).assign(model=model, setup=setup)
                 )
     if not tables:
-        raise UserError(
+        raise TooLittleError(
             "judgements",
             "no model has both Likert and Choice answers in one set-up.",
             "Give both tables of a model.",

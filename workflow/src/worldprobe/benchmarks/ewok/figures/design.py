@@ -240,7 +240,7 @@ def _groups(axes: Axes, rows: pd.DataFrame, groups: tuple[str, ...], models: lis
                 zorder=1,
             )
         llm = here[here.model != HUMAN]
-        x = place + llm.model.map(offsets)
+        x = place + llm.model.map(offsets).astype(float)  # also where no model has such items
         axes.vlines(x, llm.low, llm.high, color=llm.colour, lw=0.7, zorder=2)
         axes.scatter(
             x, llm.value, s=9, color=llm.colour, edgecolors="white", linewidths=0.3, zorder=3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -47,6 +47,16 @@ class FillerClass:
     columns: tuple[str, ...]
     fillers: tuple[Filler, ...]
     place: Place = field(compare=False)
+
+
+def values_of(classes: Mapping[str, FillerClass]) -> dict[str, dict[str, set[str]]]:
+    """Class -> what its fillers can be restricted by -> the values that occur."""
+    return {
+        name: {
+            column: {filler.columns[column] for filler in known.fillers} for column in known.columns
+        }
+        for name, known in classes.items()
+    }
 
 
 def read_filler_class(

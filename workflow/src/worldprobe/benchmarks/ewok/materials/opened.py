@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
-from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+from worldprobe.benchmarks.ewok.materials.fillers import Fillers, values_of
 from worldprobe.benchmarks.ewok.materials.materials import Materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.slots import KEY, Key, keys, split_restrictions
@@ -41,22 +41,25 @@ class Swap:
 def parse_swaps(
     options: Sequence[str],
     known: Sequence[str],
-    columns: Mapping[str, Collection[str]] | None = None,
+    columns: Mapping[str, Mapping[str, Collection[str]]] | None = None,
 ) -> list[Swap]:
     """Swaps as the command line gives them; one option may contain several, separated by commas.
 
     Args:
         options: e.g. ``["agent->agent:western=false,object->nonword"]``.
         known: the filler classes there are.
-        columns: class -> what its fillers can be restricted by; a swap to another class keeps the
-            restrictions that it knows.
+        columns: class -> what its fillers can be restricted by -> the values that occur; a swap to
+            another class keeps the restrictions that it knows. None: restrictions are not checked.
 
     Raises:
-        UserError: not of the form SOURCE->TARGET, a class that is not there, or a class swapped
-            twice.
+        UserError: not of the form SOURCE->TARGET, a class that is not there, a restriction that no
+            filler meets, or a class swapped twice.
 
     >>> parse_swaps(["object->nonword"], ["object", "nonword"])
     [Swap(source='object', target='nonword')]
+    >>> known = {"agent": {"western": ["true", "false"]}}
+    >>> parse_swaps(["agent->agent:western=False"], ["agent"], known)
+    [Swap(source='agent', target='agent:western=false')]
     """
     swaps: list[Swap] = []
     for option in options:
@@ -85,9 +88,12 @@ def parse_swaps(
                     "has an empty restriction.",
                     'Write e.g. "agent->agent:western=false".',
                 )
-            swap = Swap(
-                source, target, frozenset((columns or {}).get(target.partition(":")[0], ()))
-            )
+            name, *restrictions = target.split(":")
+            known_columns = (columns or {}).get(name, {})
+            if columns is not None:
+                spelt = [_as_spelt(text, name, part, known_columns) for part in restrictions]
+                target = ":".join([name, *spelt])
+            swap = Swap(source, target, frozenset(known_columns))
             if any(
                 other.source == source and not (other.is_restriction and swap.is_restriction)
                 for other in swaps
@@ -97,6 +103,28 @@ def parse_swaps(
                 )
             swaps.append(swap)
     return swaps
+
+
+def _as_spelt(
+    swap: str, name: str, restriction: str, columns: Mapping[str, Collection[str]]
+) -> str:
+    """A restriction as the fillers spell it: the paper prints False where they say false.
+
+    Raises:
+        UserError: no filler of the class meets it.
+    """
+    column, _, value = (part.strip() for part in restriction.partition("="))
+    if column not in columns:
+        near = did_you_mean(column, columns, f"; they have {', '.join(columns) or 'none'}.")
+        problem = f'fillers of {name} have no property "{column}"{near}'
+        raise UserError(f"--swap {swap}", problem, "Write e.g. agent->agent:western=false.")
+    values = {known.casefold(): known for known in sorted(columns[column])}
+    if value.casefold() not in values:
+        shown = sorted(values.values())
+        near = did_you_mean(value.casefold(), shown, f"; the values are {', '.join(shown[:9])}.")
+        problem = f'no filler of {name} has {column}="{value}"{near}'
+        raise UserError(f"--swap {swap}", problem, "Name a value of this property.")
+    return f"{column}={values[value.casefold()]}"
 
 
 def apply_swap(text: str, swap: Swap, rules: Rules) -> str:
@@ -230,8 +258,8 @@ def ready_templates(
             "the table has no rows.",
             "Compile the templates again from these materials.",
         )
-    columns = {name: known.columns for name, known in materials.fillers.items()}
-    slots = open_templates(templates, fillers, parse_swaps(swaps, list(materials.fillers), columns))
+    parsed = parse_swaps(swaps, list(materials.fillers), values_of(materials.fillers))
+    slots = open_templates(templates, fillers, parsed)
     check_slots(slots, fillers, materials.problems)
     materials.problems.raise_first()
     return slots, fillers
