@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from worldprobe.benchmarks.ewok.contracts import (
     Likeness,
     SurfaceFeatures,
 )
+from worldprobe.benchmarks.ewok.study import baselines, has_people_rated
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, is_prompted
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.files import digest_file
@@ -82,7 +83,6 @@ class Drawn:
     people: bool = False
     conditions: int = 1
     seed: int = 0
-    stated: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @st.composite
@@ -192,27 +192,25 @@ class Road:
     Attributes:
         study: validated.
         registry: its models.
-        refused: what a command or display could not do -> its line.
+        seed: of its answers.
     """
 
-    def __init__(self, drawn: Drawn, source: str, stated: Mapping[str, Any] | None = None) -> None:
-        """State the study.
+    def __init__(self, study: Study, registry: Registry, seed: int = 0) -> None:
+        self.study, self.registry, self.seed = study, registry, seed
+        self.files = outputs.paths(study)
+
+    @classmethod
+    def of(cls, drawn: Drawn, source: str) -> Road:
+        """The way of a drawn study.
 
         Args:
             drawn: what it has.
             source: its materials.
-            stated: further settings of EWoK.
         """
-        self.drawn = drawn
-        conditions = {
-            f"other{number}": {
-                "items": {"versions": f"{10 * number}-{10 * number + drawn.versions - 1}"}
-            }
-            for number in range(1, drawn.conditions)
-        }
+        last = drawn.versions - 1
         block: dict[str, Any] = {
             "materials": {"source": source},
-            "items": {"mode": "fixed", "versions": f"0-{drawn.versions - 1}"},
+            "items": {"mode": "fixed", "versions": f"0-{last}"},
             "eval_types": list(drawn.eval_types),
             "baselines": {
                 "word2vec": {"enabled": "word2vec" in drawn.baselines},
@@ -222,28 +220,28 @@ class Road:
                     if name != "word2vec"
                 },
             },
-            "conditions": {"main": {}, **conditions} if conditions else {},
             "human": {"ratings": source if drawn.people else None},
         }
-        block = settings.merge(block, stated or {})
+        if drawn.conditions > 1:
+            block["conditions"] = {"main": {}, "other": {"items": {"versions": f"10-{10 + last}"}}}
         whole = {
             "study": "drawn",
             "benchmarks": ["ewok"],
             "models": list(drawn.models),
             "ewok": block,
         }
-        self.study: Study = settings.read_study(whole, [], benchmarks.settings_classes)
-        self.registry: Registry = {
+        study = settings.read_study(whole, [], benchmarks.settings_classes)
+        registry = {
             model: settings.complete_card(
                 model,
                 checkpoint="nobody/nothing",
                 family=model[:4],
-                display_name=model.replace("_", " ").capitalize(),
+                display_name=model.capitalize(),
                 parameters=10**9 * (1 + number // 2),
             )
             for number, model in enumerate(drawn.models)
         }
-        self.files = outputs.paths(self.study)
+        return cls(study, registry, drawn.seed)
 
     def do(self, line: str) -> None:
         """Run a command, which must succeed."""
@@ -251,33 +249,31 @@ class Road:
 
     def walk(self) -> None:
         """Everything that displays are made from."""
-        block = self.study["ewok"]["materials"]
-        compat = " --compat" if block["compat"] else ""
-        password = f" --password {block['password']}" if block["password"] else ""
-        templates = self.files.table("templates")
-        options = f"{block['source']}{password}{compat}"
-        self.do(f"templates compile {options} --out {templates}")
+        block, templates = self.study["ewok"], self.files.table("templates")
+        materials = block["materials"]
+        how = [materials["source"], *option_words(materials, ["password", "compat"])]
+        self.do(f"templates compile {shlex.join(how)} --out {templates}")
         for condition in outputs.conditions(self.study):
-            versions = self.study["ewok"]["conditions"][condition]["items"]["versions"]
-            self.do(
-                f"items fill {templates} {options} --versions {versions}"
-                f" --out {self.files.items(condition)}"
-            )
+            items = option_words(block["conditions"][condition]["items"], ["mode", "versions"])
+            kept = ["--release-filter"] if materials["release_filter"] else []
+            line = shlex.join(["items", "fill", templates, *how, *items, *kept])
+            self.do(f"{line} --out {self.files.items(condition)}")
             self._judge(condition)
         self._analyse()
 
     def _judge(self, condition: str) -> None:
         path = self.files.items(condition)
         items = read_table(path, Items)
-        series = [(model, how) for model in self.drawn.models for how in self.drawn.eval_types]
-        series += [(name, name) for name in self.drawn.baselines]
-        series += [("human", "human_likert")] * self.drawn.people
+        ways = self.study["ewok"]["eval_types"]
+        series = [(model, how) for model in self.study["models"] for how in ways]
+        series += [(name, name) for name in baselines(self.study)]
+        series += [("human", "human_likert")] * has_people_rated(self.study)
         for model, eval_type in series:
-            rows = judgements_of(items, model, eval_type, self.drawn.seed)
+            rows = judgements_of(items, model, eval_type, self.seed)
             made = Provenance(model=model, inputs={"items": digest_file(path)})
             write_table(rows, Judgements, self.files.judgements(condition, eval_type, model), made)
         if condition == outputs.reference(self.study):
-            rng = np.random.default_rng(self.drawn.seed)
+            rng = np.random.default_rng(self.seed)
             surface = pd.DataFrame(
                 {
                     "item_id": items["item_id"].repeat(2).to_numpy(),
@@ -308,7 +304,7 @@ class Road:
             "agreements": f"agree {' '.join(outputs.prompted_judgements(study))}",
             "plans": f"plan {scored}",
             "pooled_means": f"pool {scored} --orders-out {table('orders')}",
-            "reproduction": f"reproduction check {table('summaries')} --items {outputs.item_table(study)}",
+            "reproduction": self._published(),
         }
         for name, line in commands.items():
             if table(name) in needed:
@@ -329,30 +325,40 @@ class Road:
             rows = [
                 {"model": model, "eval_type": how, "r": 0.2, "ci_low": np.nan, "ci_high": np.nan}
                 | {"ceiling": np.nan, "n": 3}
-                for model in self.drawn.models
-                for how in self.drawn.eval_types
+                for model in self.study["models"]
+                for how in self.study["ewok"]["eval_types"]
             ]
             write_table(pd.DataFrame(rows), Likeness, path, Provenance())
+
+    def _published(self) -> str:
+        materials = self.study["ewok"]["materials"]
+        given = [*option_words(materials, ["password"]), "--materials", materials["source"]]
+        items = f"--items {outputs.item_table(self.study)}"
+        return f"reproduction check {self.files.table('summaries')} {items} {shlex.join(given)}"
 
     def wanted(self) -> list[Display]:
         """Its tables and figures."""
         return benchmarks.benchmarks()["ewok"].wanted(self.study, self.registry)
 
-    def show(self, suffixes: Mapping[str, Sequence[str]]) -> list[Display]:
-        """Draw and print them all, as the rules do.
+    def show(self, suffixes: Mapping[str, Sequence[str]]) -> list[Path]:
+        """Print and draw all of them, by the command of their rules.
 
         Args:
             suffixes: the forms of tables and of figures.
+
+        Returns:
+            The files.
         """
         registry = Path("models.yaml")
         keys = ("checkpoint", "family", "display_name", "parameters")
         cards = {m: {key: card[key] for key in keys} for m, card in self.registry.items()}
         registry.write_text(yaml.safe_dump(cards, sort_keys=False), encoding="utf-8")
+        files = []
         for display in self.wanted():
             inputs = " ".join(display.inputs_of(self.study, self.files.root))
-            out = " ".join(
-                f"{self.files.root}/{display.kind}s/{display.name}.{form}"
-                for form in suffixes[display.kind]
-            )
-            self.do(f"{display.kind} {display.name} {inputs} --registry {registry} --out {out}")
-        return self.wanted()
+            folder = Path(self.files.root, f"{display.kind}s")
+            out = [folder / f"{display.name}.{form}" for form in suffixes[display.kind]]
+            line = f"{display.kind} {display.name} {inputs} --registry {registry}"
+            self.do(f"{line} --out {' '.join(map(str, out))}")
+            files += out
+        return files

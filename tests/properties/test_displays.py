@@ -1,0 +1,86 @@
+"""Every table and figure of a study is built, whatever its materials and its models' answers lack."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from drawn_studies import Drawn, Pair, Road, studies, write_materials
+from worldprobe import benchmarks
+from worldprobe.benchmark import FORMATS
+from worldprobe.benchmarks.ewok.contracts import Templates
+from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES
+from worldprobe.contracts import read_table
+from worldprobe.settings import read_registry, read_study, read_yaml
+from worldprobe_authoring.balance import bag_of_words
+
+#: The cheapest form of each kind that needs the whole display.
+CHEAP = {"table": ("json",), "figure": ("svg",)}
+SAME = Pair(contexts=(0,))
+STUDIES = {
+    "one concept, one model, which answers nothing": Drawn(
+        domains=((Pair(has_second=False),),), models=("silent",), eval_types=EVAL_TYPES
+    ),
+    "sentences of one pair of concepts again in another, some answers alike everywhere": Drawn(
+        domains=((SAME, SAME), (Pair(is_direct=(False,)),)),
+        models=("tied", "good", "perfect"),
+        versions=2,
+        baselines=("word2vec",),
+        conditions=2,
+    ),
+}
+
+
+def show(drawn: Drawn, forms: dict[str, tuple[str, ...]]) -> None:
+    """Walk a study's way in a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        road = Road.of(drawn, str(write_materials(Path("materials"), drawn.domains)))
+        road.walk()
+        shown = road.show(forms)
+        assert shown
+        assert all(path.stat().st_size for path in shown)
+
+
+@pytest.mark.parametrize("drawn", STUDIES.values(), ids=STUDIES)
+def test_a_study_that_lacks_much_has_all_its_tables_and_figures(drawn):
+    show(drawn, CHEAP)
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(studies())
+def test_any_study_has_all_its_tables_and_figures(drawn):
+    show(drawn, FORMATS)
+
+
+def test_a_pair_of_concepts_without_a_sentence_of_its_own_is_judged_by_the_words_of_others(
+    tmp_path,
+):
+    with contextlib.chdir(tmp_path):
+        road = Road.of(STUDIES[list(STUDIES)[1]], str(write_materials(Path("m"), ((SAME, SAME),))))
+        road.do(f"templates compile m --out {road.files.table('templates')}")
+        found = bag_of_words(read_table(road.files.table("templates"), Templates))
+    assert found["domain"].tolist() == ["garden-a", "all"]
+    assert found["side_words"].between(0, 1).all()
+
+
+@pytest.mark.slow
+def test_the_papers_study_of_the_official_materials_has_all_its_tables_and_figures(
+    reference, repository, tmp_path
+):
+    """config/paper.yaml with simulated answers, of two versions: the designs of all are alike."""
+    source = read_yaml(repository / "config" / "paper.yaml").document
+    source["ewok"] |= {"items": {"mode": "fixed", "versions": "0-1"}}
+    source["ewok"]["materials"] |= {"source": str(reference / "ewok-config.zip")}
+    study = read_study(source, [], benchmarks.settings_classes)
+    with contextlib.chdir(tmp_path):
+        road = Road(study, read_registry(repository / "config" / "models.yaml"))
+        road.walk()
+        shown = road.show(FORMATS)
+    assert {"materials_words.csv", "reproduction.csv", "accuracy_by_domain.svg"} <= {
+        path.name for path in shown
+    }
