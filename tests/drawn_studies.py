@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,7 @@ from worldprobe.benchmarks.ewok.contracts import (
     Likeness,
     SurfaceFeatures,
 )
-from worldprobe.benchmarks.ewok.study import baselines, has_people_rated
+from worldprobe.benchmarks.ewok.study import baselines, has_people_rated, is_builtin
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, is_prompted
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.files import digest_file
@@ -167,8 +168,10 @@ def write_materials(folder: Path, domains: Sequence[Sequence[Pair]]) -> Path:
 
 def judgements_of(items: pd.DataFrame, model: str, eval_type: str, seed: int) -> pd.DataFrame:
     """Judgements of both targets of every item by a model of a known kind."""
-    right, tied, missing = MODELS.get(model, MODELS["guesses"])
-    rng = np.random.default_rng([seed, len(model), len(eval_type)])
+    rng = np.random.default_rng([seed, crc32(model.encode()), len(eval_type)])
+    right, tied, missing = MODELS.get(model) or (rng.uniform(0.5, 0.8), 0.01, 0.0)
+    if is_prompted(eval_type):
+        missing = max(missing, rng.uniform(0, 0.2))
     rows = items.loc[items.index.repeat(2), ["item_id", *DESIGN]].reset_index(drop=True)
     is_tie = rng.random(len(rows)) < tied
     accuracy = np.where(is_tie, 0.5, (rng.random(len(rows)) < right).astype(float))
@@ -254,7 +257,8 @@ class Road:
         how = [materials["source"], *option_words(materials, ["password", "compat"])]
         self.do(f"templates compile {shlex.join(how)} --out {templates}")
         for condition in outputs.conditions(self.study):
-            items = option_words(block["conditions"][condition]["items"], ["mode", "versions"])
+            keys = ["mode", "versions", "limit"]
+            items = option_words(block["conditions"][condition]["items"], keys)
             kept = ["--release-filter"] if materials["release_filter"] else []
             line = shlex.join(["items", "fill", templates, *how, *items, *kept])
             self.do(f"{line} --out {self.files.items(condition)}")
@@ -270,7 +274,13 @@ class Road:
         series += [("human", "human_likert")] * has_people_rated(self.study)
         for model, eval_type in series:
             rows = judgements_of(items, model, eval_type, self.seed)
-            made = Provenance(model=model, inputs={"items": digest_file(path)})
+            counts = rows["status"].value_counts().to_dict()
+            told = {"ok": counts.pop("ok", 0)}
+            if n_missing := sum(counts.values()):
+                told["no_numeral"] = n_missing
+            details = {eval_type: {"response_status": told}} if is_prompted(eval_type) else {}
+            inputs = {"items": digest_file(path)}
+            made = Provenance(model=model, inputs=inputs, details=details)
             write_table(rows, Judgements, self.files.judgements(condition, eval_type, model), made)
         if condition == outputs.reference(self.study):
             rng = np.random.default_rng(self.seed)
@@ -351,7 +361,10 @@ class Road:
         """
         registry = Path("models.yaml")
         keys = ("checkpoint", "family", "display_name", "parameters")
-        cards = {m: {key: card[key] for key in keys} for m, card in self.registry.items()}
+        cards = {
+            model: {key: self.registry[model][key] for key in keys}
+            for model in self.study["models"]
+        }
         registry.write_text(yaml.safe_dump(cards, sort_keys=False), encoding="utf-8")
         files = []
         for display in self.wanted():
@@ -362,3 +375,19 @@ class Road:
             self.do(f"{line} --out {' '.join(map(str, out))}")
             files += out
         return files
+
+    def report(self, files: Sequence[Path], out: Path) -> None:
+        """The page of the study.
+
+        Args:
+            files: of its tables and figures.
+            out: HTML.
+        """
+        shown = {
+            suffix: [str(path) for path in files if path.suffix == suffix]
+            for suffix in (".json", ".svg")
+        }
+        items = [f"--item-text {outputs.item_table(self.study)}"] * is_builtin(self.study)
+        line = f"report build {self.files.table('summaries')} --study drawn --registry models.yaml"
+        line += f" --tables {' '.join(shown['.json'])} --figures {' '.join(shown['.svg'])}"
+        self.do(f"{line} {' '.join(items)} --out {out}")

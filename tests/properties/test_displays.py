@@ -43,6 +43,7 @@ def show(drawn: Drawn, forms: dict[str, tuple[str, ...]]) -> None:
         shown = road.show(forms)
         assert shown
         assert all(path.stat().st_size for path in shown)
+        road.report(shown, Path("report.html"))
 
 
 @pytest.mark.parametrize("drawn", STUDIES.values(), ids=STUDIES)
@@ -81,6 +82,7 @@ def test_the_papers_study_of_the_official_materials_has_all_its_tables_and_figur
         road = Road(study, read_registry(repository / "config" / "models.yaml"))
         road.walk()
         shown = road.show(FORMATS)
+        road.report(shown, tmp_path / "report.html")
     assert {"materials_words.csv", "reproduction.csv", "accuracy_by_domain.svg"} <= {
         path.name for path in shown
     }

@@ -65,6 +65,7 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
                 x = line["x"] + shift
                 axes.vlines(x, line["ci_low"], line["ci_high"], color=colour, lw=0.7, alpha=0.35)
                 axes.plot(x, line["mean"], color=colour, marker=mark, ms=3, mec="white", mew=0.3)
+                style.blank(axes, x, line, mark, 3)
                 ends.append((float(line["mean"].iloc[-1]), shown[model], colour))
         if n_grey:
             ends.append((0.5, f"not shown to differ: {n_grey}", style.SOFT_INK))

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from worldprobe.contracts import read_provenance, table_name
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import Roster
+from worldprobe.report.model_names import Roster, counted
+from worldprobe.report.sheet import Sheet, number_column, percent, text_column
 
 #: Flags of scores and statuses of answers, in words.
 FLAGS = {
@@ -125,24 +128,71 @@ def kinds_note(provenance: Provenance, roster: Roster) -> str:
     )
 
 
-def flags_note(provenance: Provenance, roster: Roster) -> str:
-    """The sentence that counts what is wrong with answers, by flag, model and way of asking, or
-    an empty string.
+#: Ways of asking of a flag that a sentence lists; more of them are in the table.
+LISTED = 3
+
+
+def flag_rows(provenance: Provenance, roster: Roster) -> pd.DataFrame:
+    """What is wrong with answers: flag (in words), model, name, way, n and of, models in their
+    order.
     """
-    by_flag: dict[str, list[str]] = {}
-    for model, ways in provenance.details.get("flags", {}).items():
-        for way, counts in ways.items():
-            for flag, count in counts.items():
-                if flag != "of":
-                    shown = f"{roster[str(model)].name}, {way}: {count:,} of {counts['of']:,}"
-                    by_flag.setdefault(FLAGS.get(flag, flag.replace("_", " ")), []).append(shown)
-    if not by_flag:
-        return ""
-    shown = ". ".join(
-        f"{words[0].upper()}{words[1:]}: {'; '.join(named)}"
-        for words, named in sorted(by_flag.items())
+    flags = provenance.details.get("flags", {})
+    rows = [
+        (FLAGS.get(flag, flag.replace("_", " ")), model, roster[model].name, way, n, counts["of"])
+        for model in roster.in_order(flags)
+        for way, counts in flags[model].items()
+        for flag, n in counts.items()
+        if flag != "of"
+    ]
+    table = pd.DataFrame(rows, columns=["flag", "model", "name", "way", "n", "of"])
+    return table.sort_values("flag", kind="stable", ignore_index=True)
+
+
+def flags_note(provenance: Provenance, roster: Roster) -> str:
+    """The sentences that count what is wrong with answers, by flag: each way of asking where there
+    are few, else the one with the largest share; or an empty string.
+    """
+    sentences = []
+    for words, rows in flag_rows(provenance, roster).groupby("flag", sort=False):
+        shown = [
+            f"{row['name']}, {row['way']}: {row['n']:,} of {row['of']:,}"
+            for row in rows.to_dict("records")
+        ]
+        if len(rows) > LISTED:
+            worst = (rows["n"] / rows["of"]).idxmax()
+            most = rows.loc[worst]
+            of_models = counted(rows["model"].nunique(), "model")
+            shown = [
+                f"{rows['n'].sum():,} of {rows['of'].sum():,} of {of_models}, the largest share"
+                f" in {most['name']}, {most['way']} ({most['n'] / most['of']:.1%})"
+            ]
+        sentences.append(f"{str(words)[0].upper()}{str(words)[1:]}: {'; '.join(shown)}.")
+    return " ".join(sentences)
+
+
+def flags_sheet(provenance: Provenance, roster: Roster) -> Sheet | None:
+    """Models by ways of asking: the share of answers with each flag; None where sentences list
+    them all.
+    """
+    rows = flag_rows(provenance, roster)
+    if rows.empty or rows["flag"].value_counts().max() <= LISTED:
+        return None
+    rows = rows.assign(share=rows["n"] / rows["of"])
+    ways = list(dict.fromkeys(rows["way"]))
+    wide = rows.pivot(index=["flag", "name"], columns="way", values="share")
+    order = list(dict.fromkeys(zip(rows["flag"], rows["name"], strict=True)))
+    frame = wide.loc[order, ways].reset_index()
+    columns = [text_column("Flag", "flag", once=True), text_column("Model", "name")]
+    for way in ways:
+        paradigm, _, how = way.partition(", ")
+        columns.append(number_column(how or way, way, percent, over=paradigm if how else ""))
+    return Sheet(
+        "Answers with flags, in percent of those to each way of asking.",
+        frame,
+        tuple(columns),
+        notes=("A dash: none.",),
+        group="flag",
     )
-    return f"{shown}."
 
 
 def rehearsal_note(provenance: Provenance, roster: Roster) -> str:

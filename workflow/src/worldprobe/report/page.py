@@ -26,7 +26,7 @@ from worldprobe.errors import TooLittleError, UserError
 from worldprobe.files import digest_file, read_text, write_text
 from worldprobe.provenance import TOO_LITTLE, Provenance, is_rehearsed
 from worldprobe.report.model_names import Roster
-from worldprobe.report.origins import NOTES, Methods, TableOrigin, notes
+from worldprobe.report.origins import NOTES, Methods, TableOrigin, flags_sheet, notes
 from worldprobe.report.runtimes import Cost, RunTime, duration_in_words
 from worldprobe.report.sheet import (
     ABSENT,
@@ -175,6 +175,8 @@ def build_part(
     if benchmark.page is None:
         raise ValueError(f"{benchmark.name} has no page")
     part: Part = benchmark.page.compose(material)
+    if flagged := flags_sheet(read_provenance(material.summary), material.roster):
+        part = replace(part, tables=[*part.tables, flagged])
     declared = {(one.kind, one.name): one for one in benchmark.displays}
     order = list(declared)
     captions = {one.name: one.caption for one in benchmark.displays if one.kind == "figure"}

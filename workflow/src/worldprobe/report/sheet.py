@@ -134,6 +134,17 @@ def as_text(value: Any) -> str:
     return ABSENT if is_absent(value) or value == "" else str(value)
 
 
+def percent(share: Any) -> str:
+    """A share in percent.
+
+    >>> percent(0.1234), percent(0.0004), percent(None)
+    ('12.3', '< 0.1', '–')
+    """
+    if is_absent(share):
+        return ABSENT
+    return "< 0.1" if 0 < share < 0.0005 else f"{100 * share:.1f}"
+
+
 def p_value(value: Any) -> str:
     """A probability, never printed as zero.
 

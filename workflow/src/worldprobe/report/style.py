@@ -300,7 +300,7 @@ def dots(
     size: float = 16,
     faces: Any = None,
 ) -> None:
-    """Marks with intervals.
+    """Marks with intervals; those without are hollow and grey.
 
     Args:
         axes: where.
@@ -314,13 +314,20 @@ def dots(
         faces: their inner colours, where these differ.
     """
     axes.hlines(y, rows[ends[0]], rows[ends[1]], color=colour, lw=0.9, zorder=2)
-    open_ones = {"facecolors": faces, "edgecolors": colour, "linewidths": 0.8}
-    looks = (
-        open_ones
-        if faces is not None
-        else {"color": colour, "edgecolors": "white", "linewidths": 0.3}
+    is_hollow = lacks_interval(rows, ends).to_numpy()
+    edges = [colour] * len(rows) if isinstance(colour, str) else list(colour)
+    inner = edges if faces is None else list(faces)
+    rims = ["white"] * len(rows) if faces is None else edges
+    axes.scatter(
+        rows[x],
+        y,
+        s=size,
+        marker=marker,
+        zorder=3,
+        c=np.where(is_hollow, "white", np.array(inner, dtype=object)).tolist(),
+        edgecolors=np.where(is_hollow, GREY, np.array(rims, dtype=object)).tolist(),
+        linewidths=np.where(is_hollow | (faces is not None), 0.8, 0.3).tolist(),
     )
-    axes.scatter(rows[x], y, s=size, marker=marker, zorder=3, **looks)
 
 
 def line(
@@ -343,15 +350,40 @@ def line(
         "zorder": zorder,
     }
     axes.errorbar(x, rows["mean"], ends, color=colour, marker=marker, **looks)
+    blank(axes, x, rows, marker, size, zorder + 0.1)
 
 
-def is_at(rows: pd.DataFrame, value: float) -> pd.Series:
-    """Which means cannot be told from a value: their interval contains it, or they have no interval
-    and equal it.
+def blank(
+    axes: Axes, x: Any, rows: pd.DataFrame, marker: str, size: float, zorder: float = 3
+) -> None:
+    """Hollow marks over those of a line's means that have no interval."""
+    is_hollow = lacks_interval(rows).to_numpy()
+    places = np.asarray(x, dtype=float)[is_hollow]
+    looks: dict[str, Any] = {"ls": "", "mfc": "white", "mec": GREY, "mew": 0.6, "ms": size}
+    axes.plot(places, rows["mean"][is_hollow], marker=marker, zorder=zorder, **looks)
+
+
+def lacks_interval(
+    rows: pd.DataFrame, ends: tuple[str, str] = ("ci_low", "ci_high")
+) -> pd.Series[bool]:
+    """Which numbers have no interval, so that nothing is known of how sure they are; such a mark is
+    hollow and grey.
     """
-    return rows["ci_low"].fillna(rows["mean"]).le(value) & rows["ci_high"].fillna(rows["mean"]).ge(
-        value
-    )
+    return rows[list(ends)].isna().any(axis=1)
+
+
+def is_at(rows: pd.DataFrame, value: float) -> pd.Series[bool]:
+    """Which means are not shown to differ from a value: their interval contains it, or they have
+    none.
+    """
+    inside = rows["ci_low"].le(value) & rows["ci_high"].ge(value)
+    return inside | lacks_interval(rows)
+
+
+def hollow(*parts: pd.DataFrame, ends: tuple[str, str] = ("ci_low", "ci_high")) -> list[Line2D]:
+    """The legend's entry of marks without interval, where there are any."""
+    is_any = any(lacks_interval(rows, ends).any() for rows in parts)
+    return [mark("o", "white", "no interval", mec=GREY, mew=0.8)] if is_any else []
 
 
 def name_rows(axes: Axes, labels: Sequence[str], size: float, is_first: bool = True) -> None:

@@ -195,7 +195,7 @@ def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
     grey = style.mark("o", style.GREY, "grey: not shown to differ", mec=style.GREY)
     style.legend(
         figure,
-        [*handles, grey, style.chance_line("chance, no bias")],
+        [*handles, grey, *style.hollow(frame), style.chance_line("chance, no bias")],
         4 if width == "double" else 2,
         size,
     )
@@ -237,7 +237,8 @@ def draw_dots(frame: pd.DataFrame, width: str = "double") -> Figure:
         style.name_rows(axes, [shown[model] for model in models], size, number == 0)
         axes.set_xlim(*style.fitting_limits(rows, ["mean", "ci_low", "ci_high"], around))
     handles = [style.mark(style.shape(n), colours[mark], mark) for n, mark in enumerate(marks)]
-    style.legend(figure, [*handles, style.chance_line("chance, no bias")], columns, size)
+    handles += [*style.hollow(frame), style.chance_line("chance, no bias")]
+    style.legend(figure, handles, columns, size)
     return figure
 
 

@@ -155,6 +155,7 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
         style.chance_line("chance"),
         style.mark("o", style.SOFT_INK, "mean, 95% interval", lw=0.9, ls="-"),
         style.mark("|", style.SOFT_INK, "one version", mec=style.SOFT_INK),
+        *style.hollow(frame[(frame.model != HUMAN) & (frame.condition == ALL)]),
     ]
     if HUMAN in set(frame.model):
         handles.append(style.human_patch("humans, range"))
