@@ -229,8 +229,10 @@ def test_a_model_without_scores_does_not_keep_others_from_being_correlated(
     assert len(of_model) == len(table) / 2
     assert (of_model["n"] == 0).all()
     assert of_model["r"].isna().all()
-    alone = "correlate {unscored} --surface {surface} --out {out}"
-    check(alone, "no model has an accuracy", unscored=unscored)
+    alone = "correlate {unscored} --surface {surface} --out {folder}/alone.parquet"
+    check(alone, status=0, unscored=unscored)
+    why = read_provenance(tmp_path / "alone.parquet").details["too_little"]
+    assert "no model has an accuracy" in why
 
 
 def test_a_model_without_scores_does_not_keep_others_from_being_compared(
@@ -242,7 +244,10 @@ def test_a_model_without_scores_does_not_keep_others_from_being_compared(
     assert pairs == [["model_a", "model_nan"], ["model_b", "model_nan"]]
     check("table comparisons {folder}/c.parquet --out {folder}/t.md", status=0)
     assert "not compared" in (tmp_path / "t.md").read_text(encoding="utf-8")
-    check("compare {judgements_a} {unscored} --out {out}", "on the same item", unscored=unscored)
+    alone = "compare {judgements_a} {unscored} --out {folder}/alone.parquet"
+    check(alone, status=0, unscored=unscored)
+    check("table comparisons {folder}/alone.parquet --out {folder}/t.md", status=0)
+    assert "on the same item" in (tmp_path / "t.md").read_text(encoding="utf-8")
 
 
 def test_flags_and_unreadable_answers_are_shown(study, tmp_path, check) -> None:
