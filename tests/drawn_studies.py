@@ -8,6 +8,7 @@ import json
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -30,6 +31,7 @@ from worldprobe.benchmarks.ewok.contracts import (
 )
 from worldprobe.benchmarks.ewok.study import baselines, has_people_rated, is_builtin
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, is_prompted
+from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.files import digest_file
 from worldprobe.models.registry import BASELINES
@@ -391,3 +393,63 @@ class Road:
         line = f"report build {self.files.table('summaries')} --study drawn --registry models.yaml"
         line += f" --tables {' '.join(shown['.json'])} --figures {' '.join(shown['.svg'])}"
         self.do(f"{line} {' '.join(items)} --out {out}")
+
+
+def show_worldsense(
+    models: Sequence[str], problems: Sequence[str], skins: Sequence[str], promptings: int, form: str
+) -> list[Path]:
+    """Every table and figure of a study of WorldSense's test set, by simulated answers.
+
+    Args:
+        models: kinds of them (``MODELS``).
+        problems: that are asked.
+        skins: that are used.
+        promptings: number of ways of asking.
+        form: of the files.
+    """
+    ways = ["basic", "cot"][:promptings]
+    block = {
+        **{"sets": ["test"], "promptings": ways, "controls": [], "skins": list(skins)},
+        **{"problems": list(problems), "sizes": [3], "per_cell": 1},
+    }
+    whole = {"study": "drawn", "benchmarks": ["worldsense"], "models": list(models)}
+    study = settings.read_study({**whole, "worldsense": block}, [], benchmarks.settings_classes)
+    root, trials = Path("results/drawn/worldsense"), "trials.parquet"
+    part = option_words({"problems": list(problems), "skins": list(skins), "sizes": [3]})
+    line = shlex.join(["worldsense", "generate", "test", *part, "--per-cell", "1"])
+    assert run(f"{line} --out {trials}") == 0
+    asked = read_table(trials, Trials)
+    answers = []
+    for number, (model, way) in enumerate(product(models, ways)):
+        right, _tied, missing = MODELS[model]
+        rng = np.random.default_rng(number)
+        rows = [
+            {"Key": int(row.trial_id), "resp": "" if rng.random() < missing else said}
+            for row in asked.itertuples()
+            for said in [row.gold if rng.random() < right else "nonsense"]
+        ]
+        path = Path(f"{way}___{model}___results.jsonl")
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        answers.append(str(path))
+    given = shlex.join(["--set", "test", trials, *answers])
+    summaries = root / "summaries.parquet"
+    commands = {
+        summaries: f"worldsense summarize {given}",
+        root / "comparisons.parquet": f"worldsense compare {given}",
+        root / "reproduction.parquet": f"reproduction check {summaries}",
+    }
+    for path, line in commands.items():
+        assert run(f"{line} --out {path}") == 0, line
+    files = []
+    registry = {model: settings.complete_card(model, **_card(model)) for model in models}
+    for display in benchmarks.benchmarks()["worldsense"].wanted(study, registry):
+        inputs = " ".join(display.inputs_of(study, str(root)))
+        path = root / f"{display.kind}s" / f"{display.name}.{form}"
+        line = f"{display.kind} {display.name} {inputs} --out {path}"
+        assert run(line) == 0, line
+        files.append(path)
+    return files
+
+
+def _card(model: str) -> dict[str, str]:
+    return {"checkpoint": "nobody/nothing", "family": model, "display_name": model.capitalize()}

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from drawn_studies import Drawn, Pair, Road, studies, write_materials
+from drawn_studies import MODELS, Drawn, Pair, Road, show_worldsense, studies, write_materials
 from worldprobe import benchmarks
 from worldprobe.benchmark import FORMATS
 from worldprobe.benchmarks.ewok.contracts import Templates
@@ -33,6 +34,11 @@ STUDIES = {
         conditions=2,
     ),
 }
+
+
+def some(values: list[str], most: int) -> st.SearchStrategy[list[str]]:
+    """Some of the values, each once."""
+    return st.lists(st.sampled_from(values), min_size=1, max_size=most, unique=True)
 
 
 def show(drawn: Drawn, forms: dict[str, tuple[str, ...]]) -> None:
@@ -67,6 +73,30 @@ def test_a_pair_of_concepts_without_a_sentence_of_its_own_is_judged_by_the_words
         found = bag_of_words(read_table(road.files.table("templates"), Templates))
     assert found["domain"].tolist() == ["garden-a", "all"]
     assert found["side_words"].between(0, 1).all()
+
+
+def show_trials(models, problems, skins, promptings):
+    """Walk a study of WorldSense in a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        files = show_worldsense(models, problems, skins, promptings, "csv")
+        assert files
+        assert all(path.is_file() for path in files)
+
+
+def test_trials_of_one_problem_and_one_skin_without_answers_have_all_tables_and_figures():
+    show_trials(["silent", "halting"], ["Compl.normal"], ["tall/short"], 1)
+
+
+@pytest.mark.slow
+@settings(max_examples=25)
+@given(
+    some(list(MODELS), 3),
+    some(["Infer.trivial", "Infer.normal", "Consist.normal", "Compl.trivial"], 4),
+    some(["tall/short", "trips", "obj_LeftRight"], 3),
+    st.integers(1, 2),
+)
+def test_any_trials_and_answers_have_all_tables_and_figures(models, problems, skins, promptings):
+    show_trials(models, problems, skins, promptings)
 
 
 @pytest.mark.slow

@@ -171,7 +171,7 @@ def domains_sheet(
             name=roster[model].name, domain=domains, against=standing(own), lower=lower
         )
         parts.append(part)
-        findings += [_domains_finding(part)] * (len(part) > 0)
+        findings += [_domains_finding(part)] * int(part["mean"].notna().any())
     return Sheet(
         "Accuracy by domain.",
         pd.concat(parts, ignore_index=True) if parts else rows.iloc[:0],
