@@ -37,6 +37,7 @@ from worldprobe.files import digest_file
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.settings.blocks import option_words
+from worldprobe_authoring.labels import audited
 from worldprobe_lab.conditions import condition_options
 
 #: Kinds of models: share of targets that are right, that tie, that have no answer.
@@ -317,6 +318,10 @@ class Road:
             "plans": f"plan {scored}",
             "pooled_means": f"pool {scored} --orders-out {table('orders')}",
             "reproduction": self._published(),
+            "label_audit": (
+                f"materials audit-labels {' '.join(audited(study, self.registry))}"
+                f" --items {outputs.item_table(study)}"
+            ),
         }
         for name, line in commands.items():
             if table(name) in needed:

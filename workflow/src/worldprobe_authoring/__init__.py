@@ -2,6 +2,8 @@
 trials; packing, and search for what got out; finished studies as RO-Crates; other harnesses.
 """
 
+from pathlib import Path
+
 from worldprobe.extensions import Extension
 
 EXTENSION = Extension(
@@ -20,6 +22,7 @@ EXTENSION = Extension(
         "import": "worldprobe_authoring.lm_eval_cli:add_import",
         "worldsense": "worldprobe_authoring.cli:add_commands",
     },
-    displays={"ewok": ("worldprobe_authoring.displays",)},
+    displays={"ewok": ("worldprobe_authoring.displays", "worldprobe_authoring.labels")},
+    rules=Path(__file__).parent / "rules" / "main.smk",
     checks={"skin": "worldprobe_authoring.misreading:find_misreading"},
 )

@@ -88,6 +88,41 @@ def stats(
                 (folder / f"{name}.csv").write_text(csv, encoding="utf-8", newline="")
 
 
+#: Version of ``audit-labels``.
+LABEL_AUDIT = 1
+
+
+@app.command
+def audit_labels(
+    judgements: options.Judgements,
+    /,
+    *,
+    items: Path,
+    missing: options.Missing = (),
+    out: Path,
+) -> None:
+    """Count for each item how many models and people contradict its label.
+
+    The items' fillers are in the table where the items are of worldprobe's own materials.
+
+    Args:
+        items: items table
+        out: label_audit table
+    """
+    from worldprobe.benchmarks.ewok.analysis.provenances import check_items
+    from worldprobe.benchmarks.ewok.canaries import is_own
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.cli.analysis import Step
+    from worldprobe.contracts import read_provenance, read_table
+    from worldprobe_authoring.labels import COLUMNS, LabelAudit, audit_labels
+
+    check_items(items, judgements)
+    step = Step(LABEL_AUDIT, judgements, missing, {"items": items})
+    may_show = is_own(read_provenance(items).canary)
+    fillers = read_table(items, Items, ["item_id", "fillers"]) if may_show else None
+    step.write(audit_labels(step.read(COLUMNS), fillers), LabelAudit, out)
+
+
 @app.command
 def split(
     materials: options.MaterialsPlace,

@@ -314,20 +314,27 @@ def dots(
         faces: their inner colours, where these differ.
     """
     axes.hlines(y, rows[ends[0]], rows[ends[1]], color=colour, lw=0.9, zorder=2)
-    is_hollow = lacks_interval(rows, ends).to_numpy()
-    edges = [colour] * len(rows) if isinstance(colour, str) else list(colour)
-    inner = edges if faces is None else list(faces)
-    rims = ["white"] * len(rows) if faces is None else edges
+    is_known = rows[x].notna().to_numpy()
+    is_hollow = lacks_interval(rows, ends).to_numpy()[is_known]
+    edges = _of_each(colour, is_known)
+    inner = edges if faces is None else _of_each(faces, is_known)
+    rims = edges if faces is not None else _of_each("white", is_known)
     axes.scatter(
-        rows[x],
-        y,
+        rows[x][is_known],
+        np.asarray(y)[is_known],
         s=size,
         marker=marker,
         zorder=3,
-        c=np.where(is_hollow, "white", np.array(inner, dtype=object)).tolist(),
-        edgecolors=np.where(is_hollow, GREY, np.array(rims, dtype=object)).tolist(),
+        c=np.where(is_hollow, "white", inner).tolist(),
+        edgecolors=np.where(is_hollow, GREY, rims).tolist(),
         linewidths=np.where(is_hollow | (faces is not None), 0.8, 0.3).tolist(),
     )
+
+
+def _of_each(colour: Any, is_known: np.ndarray) -> np.ndarray:
+    """The colour of each mark that is drawn, from one colour or one per row."""
+    each = [colour] * len(is_known) if isinstance(colour, str) else list(colour)
+    return np.array(each, dtype=object)[is_known]
 
 
 def line(
