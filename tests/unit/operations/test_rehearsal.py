@@ -62,7 +62,7 @@ def test_models_of_every_kind_have_stand_ins_of_their_architecture(rehearsed: An
         card = found[model]
         assert card["engine"] == "transformers"
         assert card["adapter"] is None
-        assert weight_files(card, "notes") == [f"results/rehearsal/stand_ins/{model}"]
+        assert weight_files(card, "notes") == [f"results/rehearsal/default/stand_ins/{model}"]
         assert needs(card).gpus == 0
     assert found["mixed"]["dtype"] == "bfloat16"
     assert found["big"]["parameters"] == 70_000_000_000  # what figures show stays
