@@ -147,3 +147,17 @@ def test_no_published_number_is_compared_with_one_of_a_rehearsal(
     is_compared = table["status"].isin(["within_rounding", "differs"]).any()
     assert is_compared == (folder == "study")
     assert read_provenance(out).details.get("rehearsal", False) == (folder == "rehearsal")
+
+
+def test_answers_of_a_rehearsal_are_not_exported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / REHEARSAL_MARK).touch()
+    trials, answers = tmp_path / "trials.parquet", tmp_path / "answers.parquet"
+    few = "--sizes 3 --per-cell 1 --problems Infer.trivial --skins tall/short"
+    assert run(f"worldsense generate test {few} --out {trials}") == 0
+    asked = "--checkpoint solver --engine rule --prompting basic"
+    assert run(f"worldsense ask {trials} {asked} --out {answers}") == 0
+    assert run(f"worldsense export-results {answers} --out {tmp_path / 'official'}") == 2
+    assert "of a rehearsal" in capsys.readouterr().err
+    assert not (tmp_path / "official").exists()
