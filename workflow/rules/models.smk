@@ -1,7 +1,6 @@
 # Models: what their cards say, fetching them, and how their jobs load them.
 
 
-from worldprobe.models.stand_ins import described
 from worldprobe.settings.registry import LOADED, loading_words
 
 
@@ -23,6 +22,8 @@ def machine(needed=needed):
     return {name: resource(name) for name in names.split()}
 
 
+#: The models that have stand-ins, in a rehearsal.
+STAND_INS = {model: card for model, card in registry.items() if card.get("stand_in")}
 #: What must be known to fetch a model.
 FETCHED = ("revision", "adapter", "allow_pickle", "trust_remote_code")
 
@@ -59,28 +60,3 @@ def weights_of(model):
 def weight_inputs(wildcards):
     """The same of a job's model."""
     return weights_of(wildcards.model)
-
-
-#: The models that have stand-ins, in a rehearsal.
-STAND_INS = {model: card for model, card in registry.items() if card.get("stand_in")}
-
-if STAND_INS:
-
-    rule make_stand_ins:
-        """Tiny models with random weights in the place of all models that a rehearsal would load."""
-        output:
-            folders=[directory(card["checkpoint"]) for card in STAND_INS.values()],
-        log:
-            "<logs>/make_stand_ins.log",
-        benchmark:
-            "<benchmarks>/make_stand_ins.tsv"
-        localrule: True
-        conda:
-            "../../envs/scoring.yaml"
-        params:
-            models=[described(card) for card in STAND_INS.values()],
-            method=methods.STAND_IN,
-        message:
-            "Making tiny models that stand in for those of the study"
-        shell:
-            "worldprobe models stand-in {params.models:q} --out {output.folders:q} &> {log:q}"

@@ -14,8 +14,14 @@ from worldprobe.benchmarks.ewok.contracts import Judgements
 from worldprobe.contracts import read_provenance, write_table
 from worldprobe.operations.rehearsal import STEPS
 from worldprobe.operations.resources import needs
-from worldprobe.operations.settings import Settings, read_settings, weight_files
+from worldprobe.operations.settings import (
+    Settings,
+    read_settings,
+    shown_registry,
+    weight_files,
+)
 from worldprobe.provenance import REHEARSAL_MARK, Provenance, is_rehearsed, made
+from worldprobe.settings import read_registry
 
 #: Every configuration that the repository has.
 FILES = sorted(
@@ -62,7 +68,7 @@ def test_models_of_every_kind_have_stand_ins_of_their_architecture(rehearsed: An
         card = found[model]
         assert card["engine"] == "transformers"
         assert card["adapter"] is None
-        assert weight_files(card, "notes") == [f"results/rehearsal/stand_ins/{model}"]
+        assert weight_files(card, "notes") == [f"results/rehearsal/default/stand_ins/{model}"]
         assert needs(card).gpus == 0
     assert found["mixed"]["dtype"] == "bfloat16"
     assert found["big"]["parameters"] == 70_000_000_000  # what figures show stays
@@ -74,7 +80,7 @@ def test_a_served_model_is_never_reached_nor_its_key_read(rehearsed: Any) -> Non
     assert found.registry["GPT4"]["endpoint"] == "http://rehearsal.invalid/v1"
 
 
-def test_what_takes_long_is_made_small(rehearsed: Any) -> None:
+def test_what_takes_long_is_made_small(rehearsed: Any, tmp_path: Path) -> None:
     study = {"study": "s", "models": ["control_taught"], "series": ["control_steps_small"]}
     study |= {"ewok": {"items": {"limit": 600, "versions": "0-4"}}}
     variant = {"train": [{"set": "train-100k"}], "settings": {"steps": 900}}
@@ -87,6 +93,8 @@ def test_what_takes_long_is_made_small(rehearsed: Any) -> None:
     assert ewok["items"]["limit"] == ewok["conditions"]["main"]["items"]["limit"] == 26
     assert ewok["items"]["versions"] == "0-4"
     assert worldsense["limit"] == 60
+    shown = shown_registry(*found[:3], tmp_path / "shown")
+    assert "control_taught+100k" in read_registry(shown), "tables and figures can read it"
     small = worldsense["finetuning"]["variants"]["100k"]
     assert small["settings"]["steps"] == STEPS
     assert small["train"] == [{"set": "train-100k", "per_cell": 1}]
@@ -147,3 +155,17 @@ def test_no_published_number_is_compared_with_one_of_a_rehearsal(
     is_compared = table["status"].isin(["within_rounding", "differs"]).any()
     assert is_compared == (folder == "study")
     assert read_provenance(out).details.get("rehearsal", False) == (folder == "rehearsal")
+
+
+def test_answers_of_a_rehearsal_are_not_exported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / REHEARSAL_MARK).touch()
+    trials, answers = tmp_path / "trials.parquet", tmp_path / "answers.parquet"
+    few = "--sizes 3 --per-cell 1 --problems Infer.trivial --skins tall/short"
+    assert run(f"worldsense generate test {few} --out {trials}") == 0
+    asked = "--checkpoint solver --engine rule --prompting basic"
+    assert run(f"worldsense ask {trials} {asked} --out {answers}") == 0
+    assert run(f"worldsense export-results {answers} --out {tmp_path / 'official'}") == 2
+    assert "of a rehearsal" in capsys.readouterr().err
+    assert not (tmp_path / "official").exists()

@@ -42,7 +42,7 @@ rule sample_released:
         "../../../envs/analysis.yaml"
     params:
         sample=SAMPLE,
-        method=methods.TRIALS,
+        code=digest_code("worldsense sample"),
     message:
         "Sampling WorldSense's released set {wildcards.set}"
     shell:

@@ -26,8 +26,6 @@ CORPUS = 2
 TOKENIZER = 1
 TRAINING = 2
 VECTORS = 2
-#: Tiny models that stand in for others in a rehearsal.
-STAND_IN = 1
 #: Fine-tuning on WorldSense's problems.
 PHRASES = 6
 LESSONS = 6

@@ -37,7 +37,7 @@ from worldprobe.extensions import checks
 from worldprobe.files import digest_file, whole_folder, write_members, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import made_by_model
-from worldprobe.provenance import made
+from worldprobe.provenance import is_rehearsed, made
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -473,6 +473,9 @@ def export_results(responses: list[Path], /, *, out: OutFolder) -> None:
 
     results: dict[str, tuple[Path, str, pd.DataFrame]] = {}
     for path in responses:
+        if is_rehearsed(path):
+            problem = "contains a stand-in's answers, of a rehearsal."
+            raise UserError(path, problem, "Export a model's own.")
         model = read_provenance(path).model or path.stem
         rows = read_table(path, Responses)
         for prompting in sorted(set(rows["prompting"])):

@@ -14,7 +14,6 @@ from inspect import getattr_static
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from worldprobe import methods
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, KINDS, MASKED
 from worldprobe.paths import RESOURCES
@@ -76,7 +75,7 @@ def make_stand_in(architecture: str, kind: str, is_chat: bool, name: str, folder
     tokenizer.save_pretrained(folder)
     model.eval().save_pretrained(folder)
     details = {"stands_for": name, "architecture": architecture}
-    note = made(methods.STAND_IN, packages=["torch", "transformers", "tokenizers"], details=details)
+    note = made(1, packages=["torch", "transformers", "tokenizers"], details=details)
     (folder / "provenance.json").write_text(f"{note.to_json()}\n", encoding="utf-8")
 
 

@@ -73,7 +73,7 @@ def with_stand_ins(study: Study, registry: Registry) -> dict[str, dict[str, Any]
     Raises:
         UserError: a model's architecture cannot be known.
     """
-    folder = f"{StudyPaths.of(study).results}/stand_ins"
+    folder = f"{StudyPaths.of(study).root}/stand_ins"
     bases = [model.partition("+")[0] for model in (*all_models(study), *study.get("series", ()))]
     cards = {model: dict(card) for model, card in registry.items()}
     for card in cards.values():

@@ -195,14 +195,16 @@ def flags_sheet(provenance: Provenance, roster: Roster) -> Sheet | None:
     )
 
 
+#: What every page and table of a rehearsal says.
+REHEARSAL = (
+    "This is a rehearsal: tiny models with random weights answered a few items in the models'"
+    " places. None of its numbers is a result."
+)
+
+
 def rehearsal_note(provenance: Provenance, roster: Roster) -> str:
     """The sentence that says that these are no results, or an empty string."""
-    if not provenance.details.get("rehearsal"):
-        return ""
-    return (
-        "This is a rehearsal: tiny models with random weights answered a few items in the models'"
-        " places. None of its numbers is a result."
-    )
+    return REHEARSAL if provenance.details.get("rehearsal") else ""
 
 
 #: Title -> note for tables and figures, and for the head of a report.
