@@ -99,6 +99,7 @@ rule check_reproduction:
         coefficients=options(coefficients=ewok_outputs.coefficients(study)),
         published=subpath(input.published, parent=True),
         source=MATERIAL_SOURCE,
+        contents=contents(OWN_MATERIALS),
         code=digest_code("reproduction check", "worldprobe.benchmarks.ewok.analysis.reproduction"),
     message:
         "Comparing our numbers with the published ones"
