@@ -82,9 +82,7 @@ def audit_labels(judged: pd.DataFrame, fillers: pd.DataFrame | None = None) -> p
     Returns:
         LabelAudit.
     """
-    judged = judged.assign(
-        **{name: judged[name].astype(object) for name in judged.select_dtypes("category")}
-    )
+    judged = judged.astype(dict.fromkeys(judged.select_dtypes("category"), object))
     items = judged.drop_duplicates("item_id").set_index("item_id")[[*_TEMPLATE, *_DESIGN]]
     is_model = ~judged["model"].map(is_baseline).astype(bool)
     known = judged["accuracy"].notna()

@@ -626,10 +626,10 @@ def check(
             f"there are no published numbers of {benchmark.title}.",
             "Give another benchmark's.",
         )
-    stated = {"coefficients": coefficients, "items": items}
+    stated: dict[str, Any] = {"coefficients": coefficients, "items": items}
     stated |= {"materials": materials_place(materials)} if materials else {}
     stated |= {"password": password_of(password)} if materials else {}
-    given: dict[str, Any] = {name: value for name, value in stated.items() if value}
+    given = {name: value for name, value in stated.items() if value}
     for option in sorted(given.keys() - inspect.signature(benchmark.reproduce).parameters.keys()):
         problem = f"does not apply to these summaries, which are {benchmark.title}'s."
         raise UserError(f"--{option}", problem, "Leave the option out.")

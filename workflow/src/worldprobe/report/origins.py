@@ -159,8 +159,8 @@ def flags_note(provenance: Provenance, roster: Roster) -> str:
             for row in rows.to_dict("records")
         ]
         if len(rows) > LISTED:
-            worst = (rows["n"] / rows["of"]).idxmax()
-            most = rows.loc[worst]
+            shares = (rows["n"] / rows["of"]).to_numpy()
+            most = rows.iloc[int(shares.argmax())]
             of_models = counted(rows["model"].nunique(), "model")
             shown = [
                 f"{rows['n'].sum():,} of {rows['of'].sum():,} of {of_models}, the largest share"
@@ -179,9 +179,9 @@ def flags_sheet(provenance: Provenance, roster: Roster) -> Sheet | None:
         return None
     rows = rows.assign(share=rows["n"] / rows["of"])
     ways = list(dict.fromkeys(rows["way"]))
-    wide = rows.pivot(index=["flag", "name"], columns="way", values="share")
-    order = list(dict.fromkeys(zip(rows["flag"], rows["name"], strict=True)))
-    frame = wide.loc[order, ways].reset_index()
+    order = rows[["flag", "name"]].drop_duplicates()
+    wide = rows.pivot(index=["flag", "name"], columns="way", values="share")[ways].reset_index()
+    frame = order.merge(wide, on=["flag", "name"])
     columns = [text_column("Flag", "flag", once=True), text_column("Model", "name")]
     for way in ways:
         paradigm, _, how = way.partition(", ")

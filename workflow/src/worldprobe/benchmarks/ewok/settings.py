@@ -391,7 +391,8 @@ class Ewok(Block):
             else materials_place(self.materials.source)
         )
         classes = any(folder.glob("fillers/filler-*.csv"))
-        has_swaps = any(part.items.swap for part in (self, *self.conditions.values()))
+        every = [self.items, *(condition.items for condition in self.conditions.values())]
+        has_swaps = any(items.swap for items in every)
         values = _values_of_fillers(folder, self.materials.password) if has_swaps else {}
         yield from (
             ((*("items", "swap"), *keys), problem, fix)
