@@ -205,3 +205,20 @@ def test_a_swap_that_no_filler_meets_is_found_before_anything_runs(tmp_path: Pat
     assert 'did you mean "false"' in found.problem
     stated = {"ewok": {"items": {"swap": ["agent->agent:western=False"]}}}
     assert read_study(stated, [])["ewok"]["items"]["swap"] == ["agent->agent:western=False"]
+
+
+def test_examples_of_another_domain_are_refused_where_a_set_has_but_one() -> None:
+    def refused(block: str) -> str:
+        try:
+            study_of(
+                f"benchmarks: [worldsense]\nworldsense: {{sets: [test, ood-problem], {block}}}"
+            )
+        except UserError as error:
+            return f"{error.where} {error.problem}"
+        return ""
+
+    found = refused("promptings: [basic, icl_ood]")
+    assert "worldsense.promptings[1]" in found
+    assert "all skins of the set ood-problem are of one" in found
+    assert not refused("promptings: [basic, icl_ood], other_promptings: [basic]")
+    assert "other_promptings[0]" in refused("promptings: [basic], other_promptings: [icl_ood]")
