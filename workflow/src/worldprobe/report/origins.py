@@ -182,12 +182,14 @@ def flags_sheet(provenance: Provenance, roster: Roster) -> Sheet | None:
     order = rows[["flag", "name"]].drop_duplicates()
     wide = rows.pivot(index=["flag", "name"], columns="way", values="share")[ways].reset_index()
     frame = order.merge(wide, on=["flag", "name"])
-    columns = [text_column("Flag", "flag", once=True), text_column("Model", "name")]
+    of_flag = [text_column("Flag", "flag", once=True)] * (rows["flag"].nunique() > 1)
+    columns = [*of_flag, text_column("Model", "name")]
     for way in ways:
         paradigm, _, how = way.partition(", ")
         columns.append(number_column(how or way, way, percent, over=paradigm if how else ""))
     return Sheet(
-        "Answers with flags, in percent of those to each way of asking.",
+        f"{'Answers with flags' if of_flag else f'Answers with a flag ({order.flag.iloc[0]})'},"
+        " in percent of those to each way of asking.",
         frame,
         tuple(columns),
         notes=("A dash: none.",),
