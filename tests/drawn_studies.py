@@ -32,6 +32,7 @@ from worldprobe.benchmarks.ewok.contracts import (
 from worldprobe.benchmarks.ewok.study import baselines, has_people_rated, is_builtin
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, is_prompted
 from worldprobe.benchmarks.worldsense.contracts import Trials
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.files import digest_file
 from worldprobe.models.registry import BASELINES
@@ -424,23 +425,28 @@ def show_worldsense(
     line = shlex.join(["worldsense", "generate", "test", *part, "--per-cell", "1"])
     assert run(f"{line} --out {trials}") == 0
     asked = read_table(trials, Trials)
+    said = {
+        name: sorted(map(ANSWER_OF.get, set(part)))
+        for name, part in asked.groupby("problem")["gold"]
+    }
     answers = []
     for number, (model, way) in enumerate(product(models, ways)):
         right, _tied, missing = MODELS[model]
         rng = np.random.default_rng(number)
-        rows = [
-            {"Key": int(row.trial_id), "resp": "" if rng.random() < missing else said}
-            for row in asked.itertuples()
-            for said in [row.gold if rng.random() < right else "nonsense"]
-        ]
+        rows = []
+        for row in asked.itertuples():
+            wrong = [word for word in said[row.problem] if word != ANSWER_OF[row.gold]] or [""]
+            word = ANSWER_OF[row.gold] if rng.random() < right else str(rng.choice(wrong))
+            given = "" if rng.random() < missing else word
+            rows.append({"Key": int(row.trial_id), "resp": given})
         path = Path(f"{way}___{model}___results.jsonl")
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         answers.append(str(path))
-    given = shlex.join(["--set", "test", trials, *answers])
+    sets = shlex.join(["--set", "test", trials, *answers])
     summaries = root / "summaries.parquet"
     commands = {
-        summaries: f"worldsense summarize {given}",
-        root / "comparisons.parquet": f"worldsense compare {given}",
+        summaries: f"worldsense summarize {sets}",
+        root / "comparisons.parquet": f"worldsense compare {sets}",
         root / "reproduction.parquet": f"reproduction check {summaries}",
     }
     for path, line in commands.items():

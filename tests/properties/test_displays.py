@@ -83,8 +83,9 @@ def show_trials(models, problems, skins, promptings):
         assert all(path.is_file() for path in files)
 
 
-def test_trials_of_one_problem_and_one_skin_without_answers_have_all_tables_and_figures():
-    show_trials(["silent", "halting"], ["Compl.normal"], ["tall/short"], 1)
+@pytest.mark.parametrize("models", [["silent"], ["silent", "halting", "perfect"]])
+def test_trials_of_one_problem_and_one_skin_with_few_answers_have_all_tables_and_figures(models):
+    show_trials(models, ["Compl.normal"], ["tall/short"], 1)
 
 
 @pytest.mark.slow
