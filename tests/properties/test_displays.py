@@ -58,7 +58,7 @@ def test_a_study_that_lacks_much_has_all_its_tables_and_figures(drawn):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(studies())
 def test_any_study_has_all_its_tables_and_figures(drawn):
     show(drawn, FORMATS)
@@ -89,7 +89,7 @@ def test_trials_of_one_problem_and_one_skin_with_few_answers_have_all_tables_and
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     some(list(MODELS), 3),
     some(["Infer.trivial", "Infer.normal", "Consist.normal", "Compl.trivial"], 4),
