@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from worldprobe.benchmark import Registry
 from worldprobe.benchmarks import all_models, answers_by_rule, outdated
+from worldprobe.operations.access import refusal
 from worldprobe.paths import StudyPaths
 
 #: What the main process passes to its jobs on a cluster, which read the configuration again while
@@ -23,7 +23,9 @@ VARIABLE = "WORLDPROBE_MISSING"
 FIRST = ("fetch_model", "train_control")
 
 
-def missing_models(study: Mapping[str, Any], folder: Path = Path()) -> dict[str, str]:
+def missing_models(
+    study: Mapping[str, Any], folder: Path = Path(), without: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """The study's models without answers, and why, in one line each; none where the study allows
     none to be missing.
 
@@ -33,15 +35,33 @@ def missing_models(study: Mapping[str, Any], folder: Path = Path()) -> dict[str,
     Args:
         study: a validated study.
         folder: where Snakemake runs.
+        without: model -> why it cannot be had (``refused``), whatever an earlier run said.
     """
     logs = folder / StudyPaths.of(study).logs
-    if not study.get("allow_missing") or not logs.is_dir():
+    if not study.get("allow_missing"):
         return {}
     missing = {}
     for model, left in unfinished(study, folder).items():
-        if left and (why := reason(latest_log(logs, model, left))):
+        why = (without or {}).get(model) or (reason(latest_log(logs, model, left)) if left else "")
+        if left and why:
             missing[model] = why
     return missing if len(missing) < len(all_models(study)) else {}
+
+
+def refused(
+    study: Mapping[str, Any], registry: Registry, folder: Path = Path()
+) -> dict[str, str]:
+    """The models without answers that cannot be had before somebody sets a token or a key, and why.
+
+    Args:
+        study: a validated study.
+        registry: model id -> card.
+        folder: where Snakemake runs.
+    """
+    reasons = {
+        model: refusal(registry[model]) for model, left in unfinished(study, folder).items() if left
+    }
+    return {model: why for model, why in reasons.items() if why}
 
 
 def unfinished(study: Mapping[str, Any], folder: Path = Path()) -> dict[str, list[str]]:
@@ -54,29 +74,20 @@ def unfinished(study: Mapping[str, Any], folder: Path = Path()) -> dict[str, lis
     }
 
 
-#: A model whose fetching failed in so many seconds before a run is left out of it: the command
-#: before has just tried.
-JUST_TRIED = 600
-
-
-def not_fetched(
-    study: Mapping[str, Any], models: Iterable[str], folder: Path = Path()
-) -> list[str]:
-    """Those of the models that could not be fetched a moment ago, so that a run leaves them alone.
+def not_fetched(study: Mapping[str, Any], folder: Path = Path()) -> dict[str, str]:
+    """What an earlier run tried to fetch in vain, and why: models, baselines and files, by the
+    names of their logs' folders.
 
     Args:
         study: a validated study.
-        models: ids of models without answers.
         folder: where Snakemake runs.
     """
     logs = folder / StudyPaths.of(study).logs
-    recent = {
-        path.parent.name
-        for path in logs.glob("fetch_*/*/*.log")
-        if time.time() - path.stat().st_mtime < JUST_TRIED
-        and reason(path.read_text(encoding="utf-8", errors="replace"))
+    reasons = {
+        path.parent.name: reason(path.read_text(encoding="utf-8", errors="replace"))
+        for path in sorted(logs.glob("fetch_*/*/*.log"), key=lambda path: path.stat().st_mtime)
     }
-    return [model for model in models if model in recent]
+    return {name: why for name, why in reasons.items() if why}
 
 
 def progress(study: Mapping[str, Any], folder: Path = Path()) -> list[tuple[str, str, str]]:

@@ -220,6 +220,12 @@ class Card(Loading):
     """Number of parameters, e.g. 1_557_611_200. Memory, GPUs and time follow from it and `dtype`.
     """
 
+    gated: bool = False
+    """Whether access needs a token of the hub (`HF_TOKEN`), or a key of the server
+    (`OPENAI_API_KEY`). Without one, a study names the model before its first job and goes on
+    without it.
+    """
+
     chat: bool = False
     """Whether the model is tuned to follow instructions."""
 

@@ -17,6 +17,7 @@ from worldprobe.benchmarks.ewok.outputs import (
 )
 from worldprobe.benchmarks.ewok.report import compose
 from worldprobe.benchmarks.ewok.settings import Ewok
+from worldprobe.benchmarks.ewok.workload import workload
 
 SECTIONS = (
     Section(
@@ -47,6 +48,7 @@ BENCHMARK = Benchmark(
     settings=Ewok,
     outputs=outputs,
     answers=answers,
+    workload=workload,
     analysed={"summarize": summarized, "compare": compared},
     rule="score",
     rules="rules/ewok/main.smk",

@@ -10,6 +10,7 @@ from worldprobe.benchmarks.worldsense.outputs import answers, extra_models, outp
 from worldprobe.benchmarks.worldsense.report import compose
 from worldprobe.benchmarks.worldsense.selection import SUMMARIES
 from worldprobe.benchmarks.worldsense.settings import WorldSense, complete_registry
+from worldprobe.benchmarks.worldsense.workload import workload
 
 SECTIONS = (
     Section(
@@ -43,6 +44,7 @@ BENCHMARK = Benchmark(
     settings=WorldSense,
     outputs=outputs,
     answers=answers,
+    workload=workload,
     rule="ask",
     rules="rules/worldsense/main.smk",
     extra_models=extra_models,
