@@ -6,7 +6,7 @@ import shlex
 import shutil
 import sys
 import time
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from snakemake.path_modifier import PathModifier
@@ -38,7 +38,7 @@ from worldprobe.stages import digest_code
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_state, files_below
 from worldprobe.models.controls import MATERIALS, corpus
-from worldprobe.operations import settings, status
+from worldprobe.operations import costs, settings, status
 from worldprobe.operations.environment import jobs_source, state_site
 from worldprobe.operations.resources import job_resources, limits, needs, tuning_needs
 from worldprobe.paths import REPOSITORY, RESULTS, StudyPaths
@@ -155,6 +155,14 @@ study, registry, registry_file, site = checked(
     settings.as_written(workflow.config_settings.config, sys.argv),
     RESULTS_FOLDER,
 )
+#: Files and baselines that an earlier run could not fetch, and why; the study is made without them, and they are tried again.
+UNFETCHED = status.share_with_jobs(
+    status.unfetched(study), workflow.is_main_process, "WORLDPROBE_UNFETCHED"
+)
+#: The study as it was asked for.
+ASKED_FOR = study
+RETRIED = [path for name, path in benchmarks.downloads(study).items() if name in UNFETCHED]
+study = benchmarks.without_downloads(study, UNFETCHED)
 registry_file = settings.shown_registry(
     study, registry, registry_file, Path(".snakemake/registries")
 )
@@ -176,10 +184,14 @@ def limit_resources(models):
 
 
 limit_resources(benchmarks.all_models(study))
+#: Models that cannot be had before somebody sets a token or a key, and why.
+REFUSED = status.refused(study, registry)
 #: Models whose answers could not be computed, and why; they are tried again, and the others summarised without them.
-MISSING = status.share_with_jobs(status.missing_models(study), workflow.is_main_process)
-#: Those of them that `make reproduce` has just tried to fetch in vain: this run leaves them alone.
-LEFT_OUT = {model: MISSING[model] for model in status.not_fetched(study, MISSING)}
+MISSING = status.share_with_jobs(
+    status.missing_models(study, without=REFUSED), workflow.is_main_process
+)
+#: What this run leaves alone: models that are refused, and, where the study says so, what could not be fetched.
+LEFT_OUT = status.left_out(study, MISSING, REFUSED, UNFETCHED)
 #: The others: the study's, and those that a benchmark asks besides.
 ALL_WITH_ANSWERS = [model for model in benchmarks.all_models(study) if model not in MISSING]
 #: The study as its tables and figures see it: a model that is left alone is compared with none.

@@ -3,10 +3,24 @@
 
 from worldprobe.settings.registry import LOADED, loading_words
 
+#: Models on servers: they are asked from beside Snakemake, where there is a network, and not on a compute node.
+SERVED = [model for model, card in registry.items() if card["engine"] == "openai"]
+NOT_SERVED = [model for model in registry if model not in SERVED]
 
-def needed(wildcards):
-    """What a job that loads a model asks of a machine."""
+
+def needed(wildcards, rule=None):
+    """What a job that loads a model asks of a machine; a rule that evaluates it knows what it is asked."""
+    if rule:
+        return costs.job_needs(study, registry, site, wildcards.model, rule)
     return needs(registry[wildcards.model], site["gpu_memory_gb"])
+
+
+#: What such a job asks for, as its message says it.
+REQUEST = (
+    ": GPUs {resources.devices}, {resources.mem_mb} MB, {resources.runtime} min"
+    if ON_CLUSTER
+    else ""
+)
 
 
 def machine(needed=needed):

@@ -8,7 +8,7 @@ benchmarks whenever it starts: they may import pandas, but no matplotlib, SciPy 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, update_wrapper
 from importlib import import_module
@@ -391,6 +391,16 @@ def _unknown(_study: Study, _card: Mapping[str, Any]) -> Workload | None:
     return None
 
 
+def _no_downloads(_study: Study) -> dict[str, str]:
+    """Everything is here."""
+    return {}
+
+
+def _unchanged(block: Mapping[str, Any], _names: Collection[str]) -> dict[str, Any]:
+    """The same settings."""
+    return dict(block)
+
+
 @dataclass(frozen=True)
 class Benchmark:
     """One benchmark.
@@ -408,6 +418,10 @@ class Benchmark:
         analysed: command, ``summarize`` or ``compare`` -> a function of the study that gives the
             tables which the shared rule of this name takes (``workflow/rules/scores.smk``), if the
             benchmark has no rules of its own for them.
+        downloads: study -> what it needs from elsewhere besides models: a file of
+            ``resources/sources.yaml``, or the name of a baseline -> the file that its fetch makes.
+        without_downloads: block of settings, names of downloads that cannot be had -> the block
+            without them; None where nothing of the benchmark is left.
         extra_models: study -> the models that it evaluates besides the study's own.
         complete: study, registry -> the registry with what depends on the study.
         displays: its tables and figures, those of one section in the order of the report.
@@ -434,6 +448,10 @@ class Benchmark:
     rule: str = ""
     workload: Callable[[Study, Mapping[str, Any]], Workload | None] = _unknown
     analysed: Mapping[str, Callable[[Study], list[str]]] = field(default_factory=dict)
+    downloads: Callable[[Study], dict[str, str]] = _no_downloads
+    without_downloads: Callable[[Mapping[str, Any], Collection[str]], dict[str, Any] | None] = (
+        _unchanged
+    )
     extra_models: Callable[[Study], list[str]] = nothing
     complete: Callable[[Study, dict[str, dict[str, Any]]], dict[str, dict[str, Any]]] | None = None
     displays: tuple[Display, ...] = ()

@@ -32,6 +32,8 @@ EDITIONS = {
 BUILTIN = "builtin@3"
 
 RESULTS = "results"
+#: The folder of files from elsewhere (``resources/sources.yaml``).
+DOWNLOADS = "resources/downloads"
 #: The model registry, where no other is named: here, or else the one of the package.
 REGISTRY = Path("config/models.yaml")
 #: A text that is a path, or a name in its place.

@@ -9,7 +9,6 @@ from cyclopts import App
 
 from worldprobe.benchmarks import settings_classes
 from worldprobe.cli.options import ConfigFiles
-from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.paths import REGISTRY, REPOSITORY, RESULTS, shipped_file
 
@@ -112,24 +111,10 @@ def status(
         directory: working folder, as given to snakemake
         prefix: prefix of the module, where another workflow uses this one as a module with a prefix
     """
-    from worldprobe.operations.settings import read_settings
+    from worldprobe.operations.settings import read_files
     from worldprobe.operations.status import progress
-    from worldprobe.settings import merge, read_yaml
 
-    settings: dict = {}
-    # without a file, the one that the Snakefile reads
-    files = list(configfile) or [Path("config", "config.yaml")]
-    for path in files:
-        stated = read_yaml(path).document
-        if not isinstance(stated, dict | None):
-            raise UserError(
-                path,
-                "contains no settings.",
-                "Give a configuration file: a line `key: value` for each setting.",
-            )
-        settings = merge(settings, stated or {})
-    results = (prefix / RESULTS).as_posix()
-    study, *_ = read_settings(settings, files, {}, results)
+    study, *_ = read_files(configfile, (prefix / RESULTS).as_posix())
     print(f"Study {study['study']}")
     lines = progress(study, directory)
     if not lines:

@@ -7,10 +7,11 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from worldprobe.models.checkpoint import HUB, HUB_PREFIX, availability, folder_of
 from worldprobe.models.packages import PREFIX
-from worldprobe.models.server.endpoint import KEY_VARIABLE
+from worldprobe.models.server.endpoint import KEY_VARIABLE, LOOPBACK
 
 TOKEN_VARIABLE = "HF_TOKEN"
 
@@ -37,17 +38,16 @@ def has_credential(variable: str) -> bool:
 
 def refusal(card: Mapping[str, Any]) -> str:
     """Why a model cannot be had, in words that say what to do; nothing where nobody knows yet."""
-    if not card.get("gated"):
-        return ""
-    variable = credential(card)
-    if has_credential(variable) or not (card["engine"] == "openai" or is_to_be_fetched(card)):
-        return ""
-    if variable == KEY_VARIABLE:
-        return f"{card['endpoint']} needs a key, and {variable} is not set"
-    return (
-        f"it is gated: accept its terms on {HUB}/{card['checkpoint']}, and set {variable}, which is"
-        " not set"
+    is_served = card["engine"] == "openai"
+    is_elsewhere = (
+        urlsplit(card["endpoint"]).hostname not in LOOPBACK if is_served else is_to_be_fetched(card)
     )
+    variable = credential(card)
+    if not card.get("gated") or not is_elsewhere or has_credential(variable):
+        return ""
+    if is_served:
+        return f"{card['endpoint']} needs a key, and {variable} is not set"
+    return f"gated (accept the terms on {HUB} first), and {variable} is not set"
 
 
 def is_to_be_fetched(card: Mapping[str, Any]) -> bool:
@@ -71,5 +71,7 @@ def hub_cache() -> Path:
 
 def free_gb(folder: Path) -> float:
     """Free space, GB (1e9 bytes), where a folder is or will be."""
-    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    there = next(
+        place for place in (folder.absolute(), *folder.absolute().parents) if place.exists()
+    )
     return shutil.disk_usage(there).free / 1e9

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from textwrap import shorten
 from typing import Any
 
 from worldprobe.benchmark import Registry, Study, Workload
-from worldprobe.benchmarks import all_models, of_study
+from worldprobe.benchmarks import all_models, downloads, of_study
 from worldprobe.operations.access import (
     credential,
     free_gb,
@@ -23,7 +24,7 @@ from worldprobe.operations.access import (
 )
 from worldprobe.operations.resources import Needs, needs
 from worldprobe.operations.status import unfinished
-from worldprobe.sources import Download
+from worldprobe.sources import SourceFile, shipped_files
 
 #: Bytes of a parameter on the hub, where nearly all checkpoints are in half precision.
 PUBLISHED_BYTES = 2
@@ -42,13 +43,10 @@ def workload_of(study: Study, card: Mapping[str, Any], rule: str = "") -> Worklo
     known = [load for load in loads if load is not None]
     if len(known) < len(loads) or not known:
         return None
-    return Workload(
-        *(sum(load[field] for load in known) for field in range(3)),
-        *(
-            sum(limits) if all(limits := [load[field] or 0 for load in known]) else None
-            for field in (3, 4)
-        ),
-    )
+    requests, read, written = (sum(load[field] for load in known) for field in range(3))
+    limits = [[limit for load in known if (limit := load[field]) is not None] for field in (3, 4)]
+    bounds = [sum(stated) if len(stated) == len(known) else None for stated in limits]
+    return Workload(requests, read, written, *bounds)
 
 
 def job_needs(
@@ -64,7 +62,7 @@ def forecast(
     registry: Registry,
     site: Mapping[str, Any],
     left_out: Mapping[str, str],
-    files: Mapping[str, Download] | None = None,
+    again: Mapping[str, str] | None = None,
 ) -> list[str]:
     """What the run takes, line by line: nothing for a study whose models have all answered.
 
@@ -72,25 +70,35 @@ def forecast(
         study: a validated study.
         registry: model id -> card.
         site: facts of the cluster.
-        left_out: model -> why the run goes on without it.
-        files: path -> the download that is still to come.
+        left_out: model, file or baseline -> why the run goes on without it.
+        again: the same of those that the run tries to have, for the next one.
     """
     jobs = {
         model: rules
         for model, rules in unfinished(study).items()
         if rules and model not in left_out
     }
-    lines = [f"without {name}: {why}" for name, why in left_out.items()]
+    lines = [*_by_reason("without", left_out), *_by_reason("tried again,", again or {})]
     asked = [model for model in jobs if registry[model]["engine"] != "rule"]
     if asked:
         count = sum(len(jobs[model]) for model in asked)
-        lines.append(f"models: {len(asked)} to ask in {count} jobs of {len(all_models(study))}")
+        known = [model for model in all_models(study) if registry[model]["engine"] != "rule"]
+        lines.append(f"models: {len(asked)} of {len(known)} to ask, in {count} jobs")
         lines += _gpus(study, registry, site, {model: jobs[model] for model in asked})
         lines += _requests(study, registry, asked)
-    lines += _downloads(registry, asked, files or {})
+    lines += _downloads(registry, asked, set(downloads(study)) - {*left_out})
     return [f"Study {study['study']}, before the first job:", *(f"  {line}" for line in lines)] * (
         bool(lines)
     )
+
+
+def _by_reason(head: str, reasons: Mapping[str, str]) -> Iterator[str]:
+    """Names of one reason in one line."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for name, why in reasons.items():
+        names[why].append(name)
+    for why, alike in names.items():
+        yield f"{head} {', '.join(alike)}: {why}"
 
 
 def _gpus(
@@ -105,12 +113,14 @@ def _gpus(
             )
             hours[wanted.gpus].append(wanted.runtime / 60)
     kind = site["gres"] or site["gpu_model"] or "any type"
+    partition = site["gpu_partition"] or site["partition"] or "default"
     on_gpus = {gpus: times for gpus, times in sorted(hours.items()) if gpus}
     if on_gpus:
         parts = [f"{len(times)} with {gpus}" for gpus, times in on_gpus.items()]
         total = sum(gpus * sum(times) for gpus, times in on_gpus.items())
         yield (
-            f"GPUs ({kind}, {site['gpu_memory_gb']:g} GB): jobs {', '.join(parts)};"
+            f"GPUs ({kind}, {site['gpu_memory_gb']:g} GB, partition {partition}):"
+            f" jobs {', '.join(parts)};"
             f" {total:,.0f} GPU hours are asked for, the longest job"
             f" {max(max(times) for times in on_gpus.values()):.0f} hours"
         )
@@ -140,9 +150,7 @@ def _requests(study: Study, registry: Registry, models: Iterable[str]) -> Iterat
         )
 
 
-def _downloads(
-    registry: Registry, models: Iterable[str], files: Mapping[str, Download]
-) -> Iterator[str]:
+def _downloads(registry: Registry, models: Iterable[str], files: Collection[str]) -> Iterator[str]:
     """What is still to be downloaded, where to, and the terms that must have been accepted."""
     missing = [model for model in models if is_to_be_fetched(registry[model])]
     size = sum((registry[model]["parameters"] or 0) * PUBLISHED_BYTES for model in missing) / 1e9
@@ -153,8 +161,15 @@ def _downloads(
             f" (HF_HOME {'is set' if os.environ.get('HF_HOME') else 'is not set'};"
             f" {free_gb(folder):,.0f} GB are free)"
         )
-    for path, file in files.items():
-        yield f"file: {path}, {file.size_text()} ({file.licence_line()})"
+    sources: dict[str, list[SourceFile]] = defaultdict(list)
+    for path, file in shipped_files().items():
+        if path in files and not os.path.exists(path):
+            sources[file.source].append(file)
+    for name, parts in sources.items():
+        total = sum(file.size or 0 for file in parts) / 1e6
+        size = f"{max(total, 1):,.0f} MB" if total else "size unknown"
+        number = f"{len(parts)} files, " if len(parts) > 1 else ""
+        yield f"download: {name}, {number}{size}; terms: {shorten(parts[0].licence, 60)}"
     behind: dict[str, list[str]] = defaultdict(list)
     for model in models:
         if registry[model].get("gated"):

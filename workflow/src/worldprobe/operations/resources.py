@@ -37,7 +37,7 @@ FLOPS = {"float32": 1.2e13, "bfloat16": 1e14, "float16": 1e14}
 #: Reading all weights for the next token: GB per second of an A100's memory, and sequences that are
 #: continued at once.
 GB_PER_SECOND = 1000.0
-WRITTEN_AT_ONCE = 16
+WRITTEN_AT_ONCE = {"transformers": 16, "vllm": 128}
 #: Weights of less than so many GB are read by one core.
 SMALL_GB = 1.0
 #: A control model: a few million parameters.
@@ -83,7 +83,12 @@ class Needs(NamedTuple):
 
 
 def minutes_for(
-    weights_gb: float, parameters: int, dtype: str, gpus: int, work: Workload | None
+    weights_gb: float,
+    parameters: int,
+    dtype: str,
+    work: Workload | None,
+    gpus: int = 1,
+    engine: str = "transformers",
 ) -> int:
     """Minutes that a job asks for at first: to load a model, and half as long again as its answers
     should take on A100s.
@@ -92,19 +97,22 @@ def minutes_for(
         weights_gb: size of the weights, GB (1e9 bytes).
         parameters: their number.
         dtype: their precision.
-        gpus: that work at the same time.
         work: what the model is asked; None: nobody can say, and size alone decides.
+        gpus: that it has; transformers spreads layers over them, of which one computes at a time,
+            vLLM splits each layer.
+        engine: what runs it.
 
-    >>> minutes_for(14, 7_000_000_000, "bfloat16", 1, None)
+    >>> minutes_for(14, 7_000_000_000, "bfloat16", None)
     116
-    >>> minutes_for(14, 7_000_000_000, "bfloat16", 1, Workload(100_000, 10_000_000, 2_000_000))
+    >>> minutes_for(14, 7_000_000_000, "bfloat16", Workload(100_000, 10_000_000, 2_000_000))
     122
     """
     if work is None:
         return int(60 + 4 * weights_gb)
     reading = 2 * parameters * (work.read + work.written) / FLOPS[dtype]
-    writing = work.written / WRITTEN_AT_ONCE * weights_gb / GB_PER_SECOND
-    return int(30 + 0.5 * weights_gb + 1.5 * (reading + writing) / gpus / 60)
+    writing = work.written / WRITTEN_AT_ONCE.get(engine, 16) * weights_gb / GB_PER_SECOND
+    at_once = gpus if engine == "vllm" else 1
+    return int(30 + 0.5 * weights_gb + 1.5 * (reading + writing) / at_once / 60)
 
 
 def needs(
@@ -137,9 +145,8 @@ def needs(
         gpus *= 2
     # Several cores wait for each other where matrices are small.
     threads = 4 * gpus if weights_gb >= SMALL_GB else 1
-    # transformers spreads layers over GPUs, of which one computes at a time; vLLM splits each layer.
-    at_once = gpus if card.get("engine") == "vllm" else 1
-    minutes = minutes_for(weights_gb, parameters, card["dtype"], at_once, work)
+    engine = card.get("engine") or "transformers"
+    minutes = minutes_for(weights_gb, parameters, card["dtype"], work, gpus, engine)
     return Needs(gpus, threads, int(8_000 + 1.2e3 * weights_gb), minutes)
 
 
@@ -247,7 +254,7 @@ def list_requests(
     registry: Mapping[str, Mapping[str, Any]],
     models: Iterable[str],
     gpu_memory_gb: float = 80.0,
-    work: Mapping[str, Workload] | None = None,
+    work: Mapping[str, Workload | None] | None = None,
 ) -> list[ModelRequest]:
     """Requests of some models, from their registry entries, and from what a study asks them, if
     one is given.

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from worldprobe.benchmark import Registry
-from worldprobe.benchmarks import all_models, answers_by_rule, outdated
+from worldprobe.benchmarks import all_models, answers_by_rule, downloads, outdated
 from worldprobe.operations.access import refusal
-from worldprobe.paths import StudyPaths
+from worldprobe.paths import DOWNLOADS, StudyPaths
 
 #: What the main process passes to its jobs on a cluster, which read the configuration again while
 #: answers come in.
@@ -48,9 +48,7 @@ def missing_models(
     return missing if len(missing) < len(all_models(study)) else {}
 
 
-def refused(
-    study: Mapping[str, Any], registry: Registry, folder: Path = Path()
-) -> dict[str, str]:
+def refused(study: Mapping[str, Any], registry: Registry, folder: Path = Path()) -> dict[str, str]:
     """The models without answers that cannot be had before somebody sets a token or a key, and why.
 
     Args:
@@ -83,11 +81,56 @@ def not_fetched(study: Mapping[str, Any], folder: Path = Path()) -> dict[str, st
         folder: where Snakemake runs.
     """
     logs = folder / StudyPaths.of(study).logs
+    files = logs / "fetch_source"
+    named = {
+        path: f"{DOWNLOADS}/{path.relative_to(files).with_suffix('')}"
+        for path in files.rglob("*.log")
+    } | {path: path.parent.name for path in logs.glob("fetch_[bm]*/*/*.log")}
     reasons = {
-        path.parent.name: reason(path.read_text(encoding="utf-8", errors="replace"))
-        for path in sorted(logs.glob("fetch_*/*/*.log"), key=lambda path: path.stat().st_mtime)
+        named[path]: reason(path.read_text(encoding="utf-8", errors="replace"))
+        for path in sorted(named, key=_age)
     }
     return {name: why for name, why in reasons.items() if why}
+
+
+def _age(path: Path) -> float:
+    return path.stat().st_mtime
+
+
+def unfetched(study: Mapping[str, Any], folder: Path = Path()) -> dict[str, str]:
+    """The files and baselines of a study that an earlier run tried to fetch in vain and that are
+    still not there, and why; none where the study allows nothing to be missing.
+
+    Args:
+        study: a validated study.
+        folder: where Snakemake runs.
+    """
+    failed = not_fetched(study, folder) if study.get("allow_missing") else {}
+    return {
+        name: failed[name]
+        for name, path in (downloads(study) if failed else {}).items()
+        if name in failed and not (folder / path).exists()
+    }
+
+
+def left_out(
+    study: Mapping[str, Any],
+    missing: Mapping[str, str],
+    without: Mapping[str, str],
+    lacking: Mapping[str, str],
+) -> dict[str, str]:
+    """What a run does not try, and why.
+
+    Args:
+        study: a validated study.
+        missing: models that this run does without, and why.
+        without: models that cannot be had, and why.
+        lacking: files and baselines that could not be fetched, and why.
+    """
+    names = {model for model in missing if model in without}
+    if not study["fetch_again"]:
+        names |= not_fetched(study).keys()
+    return {name: why for name, why in {**missing, **lacking}.items() if name in names}
 
 
 def progress(study: Mapping[str, Any], folder: Path = Path()) -> list[tuple[str, str, str]]:
@@ -164,25 +207,32 @@ def share_with_jobs(
 
 
 def after_failure(
-    study: Mapping[str, Any], registry: Registry, missing: Collection[str]
+    study: Mapping[str, Any],
+    registry: Registry,
+    missing: Collection[str],
+    lacking: Collection[str] = (),
 ) -> Iterator[str]:
-    """Which models have no answers after a run that failed, and how to go on without them, line by
-    line. What an earlier run made with a model that is still missing is removed, e.g. comparisons.
+    """What a run that failed has not got, and how to go on without it, line by line. What an
+    earlier run made with a model that is still missing is removed, e.g. comparisons.
 
     Args:
-        study: a validated study.
+        study: a validated study, with what could not be fetched.
         registry: model id -> card.
         missing: ids of the models that this run did without.
+        lacking: files and baselines that it did without.
     """
     failed = missing_models({**study, "allow_missing": True})
     for model, why in failed.items():
         yield f"{model} has no answers: {why}"
+    files = unfetched({**study, "allow_missing": True})
+    for name, why in files.items():
+        yield f"{name} could not be fetched: {why}"
     if not study["allow_missing"]:
         return
-    if set(failed) - set(missing):
+    if {*failed, *files} - {*missing, *lacking}:
         yield (
-            "Run the same command again: the other models are summarised, these are named as"
-            " missing and tried again."
+            "Run the same command again: the rest is made without what is named here, and it is"
+            " tried again."
         )
     still = [model for model in failed if model in missing]
     for path in filter(os.path.isfile, outdated(study, still, registry)):
@@ -191,15 +241,15 @@ def after_failure(
 
 
 def after_success(missing: Collection[str], left_out: Mapping[str, str]) -> Iterator[str]:
-    """Which models and baselines are not in the tables of a run that succeeded, line by line.
+    """What is not in the tables of a run that succeeded, line by line.
 
     Args:
-        missing: ids of the models that the run did without.
-        left_out: what it did not try again, and why.
+        missing: models, files and baselines that the run did without.
+        left_out: what it did not try, and why.
     """
     for name, why in left_out.items():
-        yield f"{name} was left out: {why}. `make reproduce` tries again."
+        yield f"Without {name}: {why}."
+    if left_out:
+        yield "The next run tries them again."
     if new := sorted(set(missing) - set(left_out)):
-        yield (
-            f"{', '.join(new)}: answers are there now. Run the same command again to include them."
-        )
+        yield f"{', '.join(new)}: there now. Run the same command again to include them."

@@ -10,10 +10,12 @@ from worldprobe.benchmarks.ewok.evaluation import EVALUATION
 from worldprobe.benchmarks.ewok.outputs import (
     answers,
     compared,
+    downloads,
     outputs,
     page_files,
     refuse_models,
     summarized,
+    without_downloads,
 )
 from worldprobe.benchmarks.ewok.report import compose
 from worldprobe.benchmarks.ewok.settings import Ewok
@@ -52,6 +54,8 @@ BENCHMARK = Benchmark(
     analysed={"summarize": summarized, "compare": compared},
     rule="score",
     rules="rules/ewok/main.smk",
+    downloads=downloads,
+    without_downloads=without_downloads,
     complete=refuse_models,
     displays=find_displays(tables, figures),
     page=Page(SECTIONS, Input(Summaries), compose, page_files),

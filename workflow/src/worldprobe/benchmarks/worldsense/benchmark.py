@@ -6,7 +6,14 @@ from worldprobe.benchmark import Benchmark, Page, Section, find_displays
 from worldprobe.benchmarks.worldsense import figures, tables
 from worldprobe.benchmarks.worldsense.analysis.reproduction import reproduce
 from worldprobe.benchmarks.worldsense.evaluation import EVALUATION
-from worldprobe.benchmarks.worldsense.outputs import answers, extra_models, outputs, page_files
+from worldprobe.benchmarks.worldsense.outputs import (
+    answers,
+    downloads,
+    extra_models,
+    outputs,
+    page_files,
+    without_downloads,
+)
 from worldprobe.benchmarks.worldsense.report import compose
 from worldprobe.benchmarks.worldsense.selection import SUMMARIES
 from worldprobe.benchmarks.worldsense.settings import WorldSense, complete_registry
@@ -47,6 +54,8 @@ BENCHMARK = Benchmark(
     workload=workload,
     rule="ask",
     rules="rules/worldsense/main.smk",
+    downloads=downloads,
+    without_downloads=without_downloads,
     extra_models=extra_models,
     complete=complete_registry,
     displays=find_displays(tables, figures),
