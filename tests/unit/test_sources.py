@@ -67,5 +67,5 @@ def test_another_file_is_refused_and_leaves_nothing(url: str, tmp_path: Path) ->
 def test_the_listed_digest_is_that_of_the_official_archive(
     repository: Path, reference: Path
 ) -> None:
-    stated = read_source(repository / "resources" / "sources.yaml", "ewok_config")["sha256"]
+    stated = read_source(repository / "resources" / "sources.yaml", "ewok_config").sha256
     assert hashlib.sha256((reference / "ewok-config.zip").read_bytes()).hexdigest() == stated

@@ -205,6 +205,25 @@ BUILTIN = in_repository(MATERIALS)
 BUILTIN_FILES = files_in(BUILTIN)
 
 
+def retried(wildcards):
+    """What earlier runs lacked and this one tries again: answers of models, files and baselines."""
+    models = [model for model in MISSING if model not in LEFT_OUT]
+    again = [path for model in models for path in benchmarks.answers(study, model)]
+    return again + (RETRIED if study["fetch_again"] else [])
+
+
+def what_it_takes():
+    """Models, GPUs, hours, downloads and requests of this run, line by line."""
+    again = {name: why for name, why in {**MISSING, **UNFETCHED}.items() if name not in LEFT_OUT}
+    return costs.forecast(study, registry, site, LEFT_OUT, again)
+
+
+def closing_words(wildcards):
+    """At the end of a dry run, what the run would take."""
+    takes = what_it_takes() if workflow.dryrun else []
+    return "\n".join(takes) or "Everything that the configuration asks for is there"
+
+
 pathvars:
     results=STUDY.root,
     logs=STUDY.logs,

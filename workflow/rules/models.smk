@@ -1,7 +1,9 @@
-# Models: what their cards say, fetching them, and how their jobs load them.
+# Models and files: what their cards and entries say, fetching them, and how jobs load models.
 
 
+from worldprobe.paths import DOWNLOADS
 from worldprobe.settings.registry import LOADED, loading_words
+from worldprobe.sources import source_files
 
 #: Models on servers: they are asked from beside Snakemake, where there is a network, and not on a compute node.
 SERVED = [model for model, card in registry.items() if card["engine"] == "openai"]
@@ -72,3 +74,21 @@ def weights_of(model):
 def weight_inputs(wildcards):
     """The same of a job's model."""
     return weights_of(wildcards.model)
+
+
+#: Path below resources/downloads -> the file of resources/sources.yaml.
+SOURCES = {
+    file.path.removeprefix(f"{DOWNLOADS}/"): file
+    for file in source_files(HOME / "resources" / "sources.yaml").values()
+}
+
+
+def source_name(wildcards):
+    """Which file of the listing is downloaded, as the command takes it."""
+    return SOURCES[wildcards.download].name
+
+
+def source_identity(wildcards):
+    """Where it comes from and what it is: another one is downloaded again."""
+    file = SOURCES[wildcards.download]
+    return f"{file.url} {file.sha256 or file.md5}"

@@ -74,7 +74,7 @@ class SourceFile(NamedTuple):
 
     Attributes:
         source: name of its entry.
-        part: which of its files; "" where it has one.
+        name: of the file: the entry's, and of several files ``entry/part``.
         url: where it comes from.
         path: where it is put.
         sha256: its digest, None where it is recorded at first use.
@@ -84,7 +84,7 @@ class SourceFile(NamedTuple):
     """
 
     source: str
-    part: str
+    name: str
     url: str
     path: str
     sha256: str | None
@@ -104,7 +104,7 @@ def source_files(listing: Path | str) -> dict[str, SourceFile]:
     files = [
         SourceFile(
             name,
-            part,
+            f"{name}/{part}" if part else name,
             entry.url.replace("{part}", part),
             entry.path.replace("{part}", part),
             entry.sha256.get(part) if isinstance(entry.sha256, dict) else entry.sha256,
@@ -123,26 +123,24 @@ def shipped_files() -> dict[str, SourceFile]:
     return source_files(RESOURCES / "sources.yaml")
 
 
-def read_source(listing: Path | str, name: str, part: str = "") -> SourceFile:
+def read_source(listing: Path | str, name: str) -> SourceFile:
     """One file of the listing.
 
+    Args:
+        listing: YAML.
+        name: of the entry; of one with parts ``entry/part``.
+
     Raises:
-        UserError: the listing breaks its schema, or has no such entry or part.
+        UserError: the listing breaks its schema, or has no such file.
     """
-    files = source_files(listing).values()
-    entries = list(dict.fromkeys(file.source for file in files))
-    if name not in entries:
+    files = {file.name: file for file in source_files(listing).values()}
+    if name not in files:
         raise UserError(
             listing,
-            f"{name}: no such source{did_you_mean(name, entries)}",
-            f"Choose one of {', '.join(entries)}.",
+            f"{name}: no such source{did_you_mean(name, files)}",
+            f"Choose one of {', '.join(files)}.",
         )
-    parts = {file.part: file for file in files if file.source == name}
-    if part not in parts:
-        known = ", ".join(parts)
-        problem = f"{name} has no part {part!r}{did_you_mean(part, parts)}"
-        raise UserError(listing, problem, f"Choose one by --part: {known}.")
-    return parts[part]
+    return files[name]
 
 
 def download(url: str, sha256: str | None, path: Path | str, md5: str | None = None) -> None:

@@ -72,20 +72,17 @@ def _number(count: int, thing: str) -> str:
     return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
-def fetch(
-    source: str, /, *, part: str = "", sources: Path = Path("resources/sources.yaml"), out: Path
-) -> None:
+def fetch(source: str, /, *, sources: Path = Path("resources/sources.yaml"), out: Path) -> None:
     """Download a file that resources/sources.yaml lists.
 
     Args:
-        source: name of the file in the listing
-        part: which file, of a source that has several
+        source: name of the file in the listing; of a source with several files NAME/PART
         sources: YAML listing of the files that may be downloaded
         out: where to keep the downloaded file
     """
     from worldprobe.sources import download, read_source
 
-    listed = read_source(shipped_file(sources), source, part)
+    listed = read_source(shipped_file(sources), source)
     LOGGER.info("terms: %s", listed.licence)
     download(listed.url, listed.sha256, out, listed.md5)
     LOGGER.info("%s is at %s", source, out)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import Any
 
@@ -43,10 +43,19 @@ def workload_of(study: Study, card: Mapping[str, Any], rule: str = "") -> Worklo
     known = [load for load in loads if load is not None]
     if len(known) < len(loads) or not known:
         return None
-    requests, read, written = (sum(load[field] for load in known) for field in range(3))
-    limits = [[limit for load in known if (limit := load[field]) is not None] for field in (3, 4)]
-    bounds = [sum(stated) if len(stated) == len(known) else None for stated in limits]
-    return Workload(requests, read, written, *bounds)
+    return Workload(
+        sum(load.requests for load in known),
+        sum(load.read for load in known),
+        sum(load.written for load in known),
+        _sum_of_limits([load.most_requests for load in known]),
+        _sum_of_limits([load.most_tokens for load in known]),
+    )
+
+
+def _sum_of_limits(limits: Sequence[int | None]) -> int | None:
+    """None where one of them is none."""
+    stated = [limit for limit in limits if limit is not None]
+    return sum(stated) if len(stated) == len(limits) else None
 
 
 def job_needs(
