@@ -25,11 +25,11 @@ test-all: python
 	.venv/bin/pytest -n auto --maxprocesses 4 -m "not slurm"
 
 test-slurm: python
-	WORLDPROBE_INSTALL_SLURM=1 .venv/bin/pytest -m slurm tests/workflow
+	WORLDPROBE_INSTALL_SLURM=1 .venv/bin/pytest -m slurm $(AGAIN) tests/workflow
 
 test-survey: python
 	envs/install-survey
-	.venv/bin/pytest -m survey tests/extensions/survey/browser
+	.venv/bin/pytest -m survey $(AGAIN) tests/extensions/survey/browser
 
 # Before a tag: both archives, one version everywhere, and an installation into an empty environment from the package index (1.5 GB).
 release-check: python
