@@ -18,9 +18,7 @@ STAND_INS = Path(__file__).parent / "slurm"
 
 
 @pytest.fixture(scope="module")
-def planned(
-    snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, list[str]]:
+def planned(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """Command -> the words of the first line that asks a model, in the SLURM tests' study."""
     folder = tmp_path_factory.mktemp("planned")
     (folder / "series.yaml").write_text("series: [in_steps]\n")

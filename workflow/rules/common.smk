@@ -41,7 +41,7 @@ from worldprobe.models.controls import MATERIALS, corpus
 from worldprobe.operations import costs, settings, status
 from worldprobe.operations.environment import jobs_source, state_site
 from worldprobe.operations.resources import job_resources, limits, needs, tuning_needs
-from worldprobe.paths import REPOSITORY, RESULTS, StudyPaths
+from worldprobe.paths import DOWNLOADS, LISTING, REPOSITORY, RESULTS, StudyPaths, shipped_file
 from worldprobe.report.model_names import roster_of
 from worldprobe.settings.blocks import option_words
 

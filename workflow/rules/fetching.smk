@@ -16,7 +16,7 @@ rule fetch_source:
     conda:
         "../../envs/analysis.yaml"
     params:
-        listing=in_repository("resources/sources.yaml"),
+        listing=str(shipped_file(LISTING)),
         source=source_name,
         identity=source_identity,
     message:

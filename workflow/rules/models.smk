@@ -1,9 +1,8 @@
 # Models and files: what their cards and entries say, fetching them, and how jobs load models.
 
 
-from worldprobe.paths import DOWNLOADS
 from worldprobe.settings.registry import LOADED, loading_words
-from worldprobe.sources import source_files
+from worldprobe.sources import shipped_files
 
 #: Models on servers: they are asked from beside Snakemake, where there is a network, and not on a compute node.
 SERVED = [model for model, card in registry.items() if card["engine"] == "openai"]
@@ -79,7 +78,7 @@ def weight_inputs(wildcards):
 #: Path below resources/downloads -> the file of resources/sources.yaml.
 SOURCES = {
     file.path.removeprefix(f"{DOWNLOADS}/"): file
-    for file in source_files(HOME / "resources" / "sources.yaml").values()
+    for file in shipped_files().values()
 }
 
 

@@ -36,6 +36,8 @@ RESULTS = "results"
 DOWNLOADS = "resources/downloads"
 #: The model registry, where no other is named: here, or else the one of the package.
 REGISTRY = Path("config/models.yaml")
+#: What is downloaded: here, or else of the package.
+LISTING = Path("resources/sources.yaml")
 #: A text that is a path, or a name in its place.
 Place = Annotated[str, "Path or name"]
 

@@ -19,7 +19,7 @@ from pydantic import Field, RootModel
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import check_address, whole_file, write_text
 from worldprobe.log import LOGGER
-from worldprobe.paths import RESOURCES
+from worldprobe.paths import LISTING, shipped_file
 from worldprobe.settings import Block, Finding, parse, read_yaml
 from worldprobe.settings.blocks import Count, Distinct, Text
 
@@ -119,8 +119,10 @@ def source_files(listing: Path | str) -> dict[str, SourceFile]:
 
 
 def shipped_files() -> dict[str, SourceFile]:
-    """The files of the listing of this repository, by their paths."""
-    return source_files(RESOURCES / "sources.yaml")
+    """The files of ``LISTING``, by their paths: of the working directory's, or else of the one
+    that the package brings.
+    """
+    return source_files(shipped_file(LISTING).absolute())
 
 
 def read_source(listing: Path | str, name: str) -> SourceFile:

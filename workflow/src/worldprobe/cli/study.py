@@ -10,7 +10,7 @@ from cyclopts import App
 from worldprobe.benchmarks import settings_classes
 from worldprobe.cli.options import ConfigFiles
 from worldprobe.log import LOGGER
-from worldprobe.paths import REGISTRY, REPOSITORY, RESULTS, shipped_file
+from worldprobe.paths import LISTING, REGISTRY, REPOSITORY, RESULTS, shipped_file
 
 config = App(name="config", help="Check configuration files.")
 
@@ -72,7 +72,7 @@ def _number(count: int, thing: str) -> str:
     return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
-def fetch(source: str, /, *, sources: Path = Path("resources/sources.yaml"), out: Path) -> None:
+def fetch(source: str, /, *, sources: Path = LISTING, out: Path) -> None:
     """Download a file that resources/sources.yaml lists.
 
     Args:

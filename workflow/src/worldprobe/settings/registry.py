@@ -177,8 +177,8 @@ class Loading(Block):
     """Whether the checkpoint's own code is run; only for code that you have read."""
 
     allow_pickle: bool = False
-    """Whether to load weights that are not safetensors but pickles, which can run code; transformers
-    reads only their tensors (`weights_only`).
+    """Whether to load weights that are not safetensors but pickles, which can run code; only their
+    tensors are read (`weights_only`).
     """
 
     @model_validator(mode="before")
