@@ -161,7 +161,7 @@ UNFETCHED = status.share_with_jobs(
 )
 #: The study as it was asked for.
 ASKED_FOR = study
-RETRIED = [path for name, path in benchmarks.downloads(study).items() if name in UNFETCHED]
+RETRIED = {name: path for name, path in benchmarks.downloads(study).items() if name in UNFETCHED}
 study = benchmarks.without_downloads(study, UNFETCHED)
 registry_file = settings.shown_registry(
     study, registry, registry_file, Path(".snakemake/registries")
@@ -209,7 +209,7 @@ def retried(wildcards):
     """What earlier runs lacked and this one tries again: answers of models, files and baselines."""
     models = [model for model in MISSING if model not in LEFT_OUT]
     again = [path for model in models for path in benchmarks.answers(study, model)]
-    return again + (RETRIED if study["fetch_again"] else [])
+    return again + [path for name, path in RETRIED.items() if name not in LEFT_OUT]
 
 
 def what_it_takes():

@@ -37,6 +37,8 @@ def machine(needed=needed):
     return {name: resource(name) for name in names.split()}
 
 
+#: The models that have stand-ins, in a rehearsal.
+STAND_INS = {model: card for model, card in registry.items() if card.get("stand_in")}
 #: What must be known to fetch a model.
 FETCHED = ("revision", "adapter", "allow_pickle", "trust_remote_code")
 
@@ -76,10 +78,7 @@ def weight_inputs(wildcards):
 
 
 #: Path below resources/downloads -> the file of resources/sources.yaml.
-SOURCES = {
-    file.path.removeprefix(f"{DOWNLOADS}/"): file
-    for file in shipped_files().values()
-}
+SOURCES = {file.path.removeprefix(f"{DOWNLOADS}/"): file for file in shipped_files().values()}
 
 
 def source_name(wildcards):

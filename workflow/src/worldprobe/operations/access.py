@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from worldprobe.models.checkpoint import HUB, HUB_PREFIX, availability, folder_of
 from worldprobe.models.packages import PREFIX
 from worldprobe.models.server.endpoint import KEY_VARIABLE, LOOPBACK
+from worldprobe.settings.registry import REHEARSAL_ENDPOINT
 
 TOKEN_VARIABLE = "HF_TOKEN"
 
@@ -40,7 +41,10 @@ def refusal(card: Mapping[str, Any]) -> str:
     """Why a model cannot be had, in words that say what to do; nothing where nobody knows yet."""
     is_served = card["engine"] == "openai"
     is_elsewhere = (
-        urlsplit(card["endpoint"]).hostname not in LOOPBACK if is_served else is_to_be_fetched(card)
+        card["endpoint"] != REHEARSAL_ENDPOINT
+        and urlsplit(card["endpoint"]).hostname not in LOOPBACK
+        if is_served
+        else is_to_be_fetched(card)
     )
     variable = credential(card)
     if not card.get("gated") or not is_elsewhere or has_credential(variable):
@@ -53,7 +57,8 @@ def refusal(card: Mapping[str, Any]) -> str:
 def is_to_be_fetched(card: Mapping[str, Any]) -> bool:
     """Whether a model's weights come from the hub and are not in the local cache."""
     place = card["checkpoint"] or ""
-    if card.get("control") or card.get("tuned") or card["engine"] in ("openai", "rule"):
+    is_made = any(card.get(key) for key in ("control", "tuned", "stand_in"))
+    if is_made or card["engine"] in ("openai", "rule"):
         return False
     if place.startswith(PREFIX) or (not place.startswith(HUB_PREFIX) and folder_of(place)):
         return False

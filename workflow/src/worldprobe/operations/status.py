@@ -99,18 +99,24 @@ def _age(path: Path) -> float:
 
 def unfetched(study: Mapping[str, Any], folder: Path = Path()) -> dict[str, str]:
     """The files and baselines of a study that an earlier run tried to fetch in vain and that are
-    still not there, and why; none where the study allows nothing to be missing.
+    still not there, and why; in a rehearsal all files that are not there. None where the study
+    allows nothing to be missing.
 
     Args:
         study: a validated study.
         folder: where Snakemake runs.
     """
-    failed = not_fetched(study, folder) if study.get("allow_missing") else {}
-    return {
-        name: failed[name]
-        for name, path in (downloads(study) if failed else {}).items()
-        if name in failed and not (folder / path).exists()
-    }
+    if not study.get("allow_missing"):
+        return {}
+    failed = not_fetched(study, folder)
+    if study.get("rehearsal"):  # without a network
+        failed |= {
+            name: "it is not here, and a rehearsal downloads nothing"
+            for name, path in downloads(study).items()
+            if name == path
+        }
+    absent = {name for name, path in downloads(study).items() if not (folder / path).exists()}
+    return {name: why for name, why in failed.items() if name in absent}
 
 
 def left_out(
@@ -128,6 +134,8 @@ def left_out(
         lacking: files and baselines that could not be fetched, and why.
     """
     names = {model for model in missing if model in without}
+    if study.get("rehearsal"):
+        names |= lacking.keys()
     if not study["fetch_again"]:
         names |= not_fetched(study).keys()
     return {name: why for name, why in {**missing, **lacking}.items() if name in names}

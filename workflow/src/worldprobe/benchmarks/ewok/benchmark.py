@@ -19,6 +19,7 @@ from worldprobe.benchmarks.ewok.outputs import (
 )
 from worldprobe.benchmarks.ewok.report import compose
 from worldprobe.benchmarks.ewok.settings import Ewok
+from worldprobe.benchmarks.ewok.study import rehearse
 from worldprobe.benchmarks.ewok.workload import workload
 
 SECTIONS = (
@@ -61,4 +62,5 @@ BENCHMARK = Benchmark(
     page=Page(SECTIONS, Input(Summaries), compose, page_files),
     reproduce=reproduce,
     evaluation=EVALUATION,
+    rehearse=rehearse,
 )

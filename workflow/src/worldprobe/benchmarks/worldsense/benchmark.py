@@ -12,6 +12,7 @@ from worldprobe.benchmarks.worldsense.outputs import (
     extra_models,
     outputs,
     page_files,
+    rehearse,
     without_downloads,
 )
 from worldprobe.benchmarks.worldsense.report import compose
@@ -62,4 +63,5 @@ BENCHMARK = Benchmark(
     page=Page(SECTIONS, SUMMARIES, compose, page_files),
     reproduce=reproduce,
     evaluation=EVALUATION,
+    rehearse=rehearse,
 )

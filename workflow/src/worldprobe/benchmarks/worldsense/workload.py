@@ -39,9 +39,9 @@ def n_trials(study: Study, name: str) -> int:
 
         return pyarrow.parquet.read_metadata(table).num_rows
     whole = TRIALS.get(name, TRIALS["test"])
-    if block["released"] or block["per_cell"] is None:
-        return whole
-    return min(whole, whole * block["per_cell"] // PER_CELL)
+    if not block["released"] and block["per_cell"] is not None:
+        whole = min(whole, whole * block["per_cell"] // PER_CELL)
+    return min(whole, block["limit"] or whole)
 
 
 def workload(study: Study, _card: Mapping[str, Any]) -> Workload:
