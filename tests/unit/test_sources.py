@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from worldprobe.errors import UserError
-from worldprobe.sources import download, read_source, shipped_files, source_files
+from worldprobe.sources import by_reason, download, read_source, shipped_files, source_files
 
 CONTENT = b"some bytes of ours" * 1000
 
@@ -135,6 +135,15 @@ def test_what_the_papers_chain_names_is_listed() -> None:
         "worldsense",
     }
     assert len(shipped_files()) == 34
+
+
+def test_files_are_named_as_the_listing_does_and_all_of_an_entry_by_its_name() -> None:
+    letters = [path for path, file in shipped_files().items() if file.source == "google_1grams"]
+    reasons = dict.fromkeys(["gpt2_xl", *letters], "no network")
+    assert by_reason(reasons) == {"no network": ["gpt2_xl", "google_1grams"]}
+    reasons[letters[0]] = "status 404"
+    assert by_reason(reasons)["status 404"] == ["google_1grams/a"]
+    assert len(by_reason(reasons)["no network"]) == 26
 
 
 def test_the_listed_digest_of_worldsense_is_that_of_the_released_test_set(

@@ -72,7 +72,7 @@ def test_files_are_fetched_by_one_rule_and_a_study_goes_on_without_those_that_ca
     assert first.returncode == 1
     assert (folder / VECTORS).read_text().startswith("2 2")
     assert (folder / f"{VECTORS}.sha256").is_file()
-    assert f"{NGRAMS}/a.gz could not be fetched" in said(first)
+    assert "google_1grams could not be fetched" in said(first)
     assert "Run the same command again" in said(first)
 
     planned = snakemake(folder, "--dry-run", "--printshellcmds", configuration=study)
@@ -85,7 +85,7 @@ def test_files_are_fetched_by_one_rule_and_a_study_goes_on_without_those_that_ca
 
     alone = snakemake(folder, "--dry-run", "--config", "fetch_again=false", configuration=study)
     assert "Downloading" not in said(alone)
-    assert "without resources/downloads/ngrams/a.gz" in said(alone)
+    assert "without google_1grams" in said(alone)
 
     for part in "ab":
         (folder / "served" / f"{part}.gz").write_bytes(b"counts")

@@ -9,7 +9,8 @@ import http.client
 import shutil
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -123,6 +124,29 @@ def shipped_files() -> dict[str, SourceFile]:
     that the package brings.
     """
     return source_files(shipped_file(LISTING).absolute())
+
+
+def by_reason(reasons: Mapping[str, str]) -> dict[str, list[str]]:
+    """Reason -> the names of what it is the reason for: files of the listing by their names there,
+    and all files of one entry by the entry's.
+    """
+    listed = shipped_files()
+    sizes = Counter(file.source for file in listed.values())
+    alike: dict[str, list[str]] = defaultdict(list)
+    for name, why in reasons.items():
+        alike[why].append(name)
+    named = {}
+    for why, names in alike.items():
+        found = Counter(listed[name].source for name in names if name in listed)
+        whole = {source for source, count in found.items() if count == sizes[source]}
+        shown = [
+            name
+            if (file := listed.get(name)) is None
+            else (file.source if file.source in whole else file.name)
+            for name in names
+        ]
+        named[why] = list(dict.fromkeys(shown))
+    return named
 
 
 def read_source(listing: Path | str, name: str) -> SourceFile:

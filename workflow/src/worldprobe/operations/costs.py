@@ -24,7 +24,7 @@ from worldprobe.operations.access import (
 )
 from worldprobe.operations.resources import Needs, needs
 from worldprobe.operations.status import unfinished
-from worldprobe.sources import SourceFile, shipped_files
+from worldprobe.sources import SourceFile, by_reason, shipped_files
 
 #: Bytes of a parameter on the hub, where nearly all checkpoints are in half precision.
 PUBLISHED_BYTES = 2
@@ -87,27 +87,23 @@ def forecast(
         for model, rules in unfinished(study).items()
         if rules and model not in left_out
     }
-    lines = [*_by_reason("without", left_out), *_by_reason("tried again,", again or {})]
+    lines = [
+        f"{head} {', '.join(names)}: {why}"
+        for head, reasons in (("without", left_out), ("tried again,", again or {}))
+        for why, names in by_reason(reasons).items()
+    ]
     asked = [model for model in jobs if registry[model]["engine"] != "rule"]
     if asked:
         count = sum(len(jobs[model]) for model in asked)
         known = [model for model in all_models(study) if registry[model]["engine"] != "rule"]
         lines.append(f"models: {len(asked)} of {len(known)} to ask, in {count} jobs")
         lines += _gpus(study, registry, site, {model: jobs[model] for model in asked})
+    if not study.get("rehearsal"):
         lines += _requests(study, registry, asked)
-    lines += _downloads(registry, asked, set(downloads(study)) - {*left_out})
+        lines += _downloads(registry, asked, set(downloads(study)) - {*left_out})
     return [f"Study {study['study']}, before the first job:", *(f"  {line}" for line in lines)] * (
         bool(lines)
     )
-
-
-def _by_reason(head: str, reasons: Mapping[str, str]) -> Iterator[str]:
-    """Names of one reason in one line."""
-    names: dict[str, list[str]] = defaultdict(list)
-    for name, why in reasons.items():
-        names[why].append(name)
-    for why, alike in names.items():
-        yield f"{head} {', '.join(alike)}: {why}"
 
 
 def _gpus(

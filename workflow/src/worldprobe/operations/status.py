@@ -15,6 +15,7 @@ from worldprobe.benchmark import Registry
 from worldprobe.benchmarks import all_models, answers_by_rule, downloads, outdated
 from worldprobe.operations.access import refusal
 from worldprobe.paths import DOWNLOADS, StudyPaths
+from worldprobe.sources import by_reason
 
 #: What the main process passes to its jobs on a cluster, which read the configuration again while
 #: answers come in.
@@ -115,6 +116,8 @@ def unfetched(study: Mapping[str, Any], folder: Path = Path()) -> dict[str, str]
             for name, path in downloads(study).items()
             if name == path
         }
+    if not failed:
+        return {}
     absent = {name for name, path in downloads(study).items() if not (folder / path).exists()}
     return {name: why for name, why in failed.items() if name in absent}
 
@@ -233,8 +236,8 @@ def after_failure(
     for model, why in failed.items():
         yield f"{model} has no answers: {why}"
     files = unfetched({**study, "allow_missing": True})
-    for name, why in files.items():
-        yield f"{name} could not be fetched: {why}"
+    for why, names in by_reason(files).items():
+        yield f"{', '.join(names)} could not be fetched: {why}"
     if not study["allow_missing"]:
         return
     if {*failed, *files} - {*missing, *lacking}:
@@ -255,9 +258,10 @@ def after_success(missing: Collection[str], left_out: Mapping[str, str]) -> Iter
         missing: models, files and baselines that the run did without.
         left_out: what it did not try, and why.
     """
-    for name, why in left_out.items():
-        yield f"Without {name}: {why}."
+    for why, names in by_reason(left_out).items():
+        yield f"Without {', '.join(names)}: {why}."
     if left_out:
         yield "The next run tries them again."
     if new := sorted(set(missing) - set(left_out)):
-        yield f"{', '.join(new)}: there now. Run the same command again to include them."
+        names = by_reason(dict.fromkeys(new, "")).get("", [])
+        yield f"{', '.join(names)}: there now. Run the same command again to include them."
