@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,9 @@ USED = 0.25
 COMPARED = 3
 
 
+_prompt_set = cache(load_prompt_set)  # it is asked for by every job of a run
+
+
 def n_trials(study: Study, name: str) -> int:
     """Trials of a set: of its table, or as many as its settings let one expect."""
     block, table = study["worldsense"], Path(outputs.trial_table(study, name))
@@ -50,7 +54,7 @@ def workload(study: Study, _card: Mapping[str, Any]) -> Workload:
     trials = sum(n_trials(study, name) for name in outputs.asked_sets(study)) * how["samples"]
     requests = read = written = 0
     for place in study["worldsense"]["promptings"]:
-        prompts = load_prompt_set(place)
+        prompts = _prompt_set(place)
         texts = 1 + (prompts.examples.number if prompts.examples else 0)
         is_written = prompts.ask == "write"
         turns = 1 + bool(prompts.follow_up) if is_written else COMPARED
