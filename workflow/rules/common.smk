@@ -215,7 +215,12 @@ def retried(wildcards):
 def what_it_takes():
     """Models, GPUs, hours, downloads and requests of this run, line by line."""
     again = {name: why for name, why in {**MISSING, **UNFETCHED}.items() if name not in LEFT_OUT}
-    return costs.forecast(study, registry, site, LEFT_OUT, again)
+    return costs.forecast(study, registry, site, LEFT_OUT, again, ON_CLUSTER)
+
+
+def opening_words():
+    """The same at the start of a run of the whole study; nothing where parts are asked for."""
+    return what_it_takes() if workflow.dag_settings.targets <= {"all"} else []
 
 
 def closing_words(wildcards):

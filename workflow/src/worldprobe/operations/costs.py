@@ -22,7 +22,7 @@ from worldprobe.operations.access import (
     hub_cache,
     is_to_be_fetched,
 )
-from worldprobe.operations.resources import Needs, needs
+from worldprobe.operations.resources import Needs, needs, visible_gpus
 from worldprobe.operations.status import unfinished
 from worldprobe.sources import SourceFile, by_reason, shipped_files
 
@@ -72,6 +72,7 @@ def forecast(
     site: Mapping[str, Any],
     left_out: Mapping[str, str],
     again: Mapping[str, str] | None = None,
+    on_cluster: bool = True,
 ) -> list[str]:
     """What the run takes, line by line: nothing for a study whose models have all answered.
 
@@ -81,6 +82,7 @@ def forecast(
         site: facts of the cluster.
         left_out: model, file or baseline -> why the run goes on without it.
         again: the same of those that the run tries to have, for the next one.
+        on_cluster: whether jobs are submitted; else GPUs are those of this machine, if it has any.
     """
     jobs = {
         model: rules
@@ -97,7 +99,9 @@ def forecast(
         count = sum(len(jobs[model]) for model in asked)
         known = [model for model in all_models(study) if registry[model]["engine"] != "rule"]
         lines.append(f"models: {len(asked)} of {len(known)} to ask, in {count} jobs")
-        lines += _gpus(study, registry, site, {model: jobs[model] for model in asked})
+        if on_cluster or visible_gpus():
+            chosen = {model: jobs[model] for model in asked}
+            lines += _gpus(study, registry, site, chosen, on_cluster)
     if not study.get("rehearsal"):
         lines += _requests(study, registry, asked)
         lines += _downloads(registry, asked, set(downloads(study)) - {*left_out})
@@ -107,7 +111,11 @@ def forecast(
 
 
 def _gpus(
-    study: Study, registry: Registry, site: Mapping[str, Any], jobs: Mapping[str, list[str]]
+    study: Study,
+    registry: Registry,
+    site: Mapping[str, Any],
+    jobs: Mapping[str, list[str]],
+    on_cluster: bool,
 ) -> Iterator[str]:
     """GPUs by number, and the hours that are asked for."""
     hours: dict[int, list[float]] = defaultdict(list)
@@ -119,14 +127,14 @@ def _gpus(
             hours[wanted.gpus].append(wanted.runtime / 60)
     kind = site["gres"] or site["gpu_model"] or "any type"
     partition = site["gpu_partition"] or site["partition"] or "default"
+    place = f" ({kind}, {site['gpu_memory_gb']:g} GB, partition {partition})" if on_cluster else ""
     on_gpus = {gpus: times for gpus, times in sorted(hours.items()) if gpus}
     if on_gpus:
         parts = [f"{len(times)} with {gpus}" for gpus, times in on_gpus.items()]
         total = sum(gpus * sum(times) for gpus, times in on_gpus.items())
+        verb = "are asked for" if on_cluster else "at most on A100s"
         yield (
-            f"GPUs ({kind}, {site['gpu_memory_gb']:g} GB, partition {partition}):"
-            f" jobs {', '.join(parts)};"
-            f" {total:,.0f} GPU hours are asked for, the longest job"
+            f"GPUs{place}: jobs {', '.join(parts)}; {total:,.0f} GPU hours {verb}, the longest job"
             f" {max(max(times) for times in on_gpus.values()):.0f} hours"
         )
     if 0 in hours:
