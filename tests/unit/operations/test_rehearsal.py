@@ -14,8 +14,14 @@ from worldprobe.benchmarks.ewok.contracts import Judgements
 from worldprobe.contracts import read_provenance, write_table
 from worldprobe.operations.rehearsal import STEPS
 from worldprobe.operations.resources import needs
-from worldprobe.operations.settings import Settings, read_settings, weight_files
+from worldprobe.operations.settings import (
+    Settings,
+    read_settings,
+    shown_registry,
+    weight_files,
+)
 from worldprobe.provenance import REHEARSAL_MARK, Provenance, is_rehearsed, made
+from worldprobe.settings import read_registry
 
 #: Every configuration that the repository has.
 FILES = sorted(
@@ -74,7 +80,7 @@ def test_a_served_model_is_never_reached_nor_its_key_read(rehearsed: Any) -> Non
     assert found.registry["GPT4"]["endpoint"] == "http://rehearsal.invalid/v1"
 
 
-def test_what_takes_long_is_made_small(rehearsed: Any) -> None:
+def test_what_takes_long_is_made_small(rehearsed: Any, tmp_path: Path) -> None:
     study = {"study": "s", "models": ["control_taught"], "series": ["control_steps_small"]}
     study |= {"ewok": {"items": {"limit": 600, "versions": "0-4"}}}
     variant = {"train": [{"set": "train-100k"}], "settings": {"steps": 900}}
@@ -87,6 +93,8 @@ def test_what_takes_long_is_made_small(rehearsed: Any) -> None:
     assert ewok["items"]["limit"] == ewok["conditions"]["main"]["items"]["limit"] == 26
     assert ewok["items"]["versions"] == "0-4"
     assert worldsense["limit"] == 60
+    shown = shown_registry(*found[:3], tmp_path / "shown")
+    assert "control_taught+100k" in read_registry(shown), "tables and figures can read it"
     small = worldsense["finetuning"]["variants"]["100k"]
     assert small["settings"]["steps"] == STEPS
     assert small["train"] == [{"set": "train-100k", "per_cell": 1}]

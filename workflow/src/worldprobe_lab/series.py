@@ -189,13 +189,12 @@ def parts_of(study: Study, registry: Registry, size: int | None) -> dict[str, li
 
 
 def rehearse(study: dict[str, Any], registry: dict[str, dict[str, Any]]) -> None:
-    """Cut the study's series to the first steps of trainings of our own, in place: those of control
-    models are theirs, all others those of control models in their place.
+    """Cut series to the first steps of trainings of our own, in place: those of control models are
+    theirs, which all are cut; the study's others are those of control models in their place.
     """
-    for model in study["series"]:
-        card = registry.get(model, {})
-        if not card.get("series"):
-            continue  # the check says so
+    for model, card in registry.items():
+        if not card.get("series") or not (card.get("control") or model in study["series"]):
+            continue
         series = card["series"]
         if not card.get("control"):
             card |= {"control": Control(steps=STEPS).model_dump(), "checkpoint": None}
