@@ -74,6 +74,7 @@ def test_files_are_fetched_by_one_rule_and_a_study_goes_on_without_those_that_ca
     assert (folder / f"{VECTORS}.sha256").is_file()
     assert "google_1grams could not be fetched" in said(first)
     assert "Run the same command again" in said(first)
+    assert "before the first job" not in said(first), "parts were asked for, not the study"
 
     planned = snakemake(folder, "--dry-run", "--printshellcmds", configuration=study)
     check_success(planned)

@@ -220,7 +220,7 @@ def what_it_takes():
 
 def opening_words():
     """The same at the start of a run of the whole study; nothing where parts are asked for."""
-    return what_it_takes() if workflow.dag_settings.targets <= {"all"} else []
+    return what_it_takes() if {*workflow.dag_settings.targets} <= {"all"} else []
 
 
 def closing_words(wildcards):
