@@ -81,11 +81,18 @@ def asked_sets(study: Study) -> list[str]:
     return [name for name in study["worldsense"]["sets"] if not name.startswith("train-")]
 
 
-def promptings(study: Study) -> list[str]:
-    """Names of the prompt sets."""
+def prompting_places(study: Study, name: str) -> list[str]:
+    """The prompt sets by which a set is asked, as the settings name them."""
+    block = study["worldsense"]
+    is_other = name not in main_set(asked_sets(study)) and block["other_promptings"] is not None
+    return list(block["other_promptings" if is_other else "promptings"])
+
+
+def promptings(study: Study, name: str) -> list[str]:
+    """Names of the prompt sets by which a set is asked."""
     return [
-        Path(name).stem if name.endswith((".yaml", ".yml")) else name
-        for name in study["worldsense"]["promptings"]
+        Path(place).stem if place.endswith((".yaml", ".yml")) else place
+        for place in prompting_places(study, name)
     ]
 
 
@@ -107,7 +114,7 @@ def extra_models(study: Study) -> list[str]:
     block = study["worldsense"]
     named = (
         (made_models(study) if block["models"] is None else block["models"])
-        if asked_sets(study) and promptings(study)
+        if asked_sets(study) and study["worldsense"]["promptings"]
         else []
     )
     return [model for model in named if model not in study["models"]]
@@ -130,7 +137,7 @@ def left_by(study: Study, model: str) -> list[str]:
     return [
         responses(study, name, one, model)
         for name in asked_sets(study)
-        for one in promptings(study)
+        for one in promptings(study, name)
     ]
 
 
@@ -160,7 +167,7 @@ def answered_sets(study: Study, models: Sequence[str]) -> list[list[str]]:
     """Every set that is asked: its name, its trials, the responses of models and rules to it.
 
     >>> block = {"sets": ["test", "train-10k"], "released": None, "promptings": ["basic"]}
-    >>> block |= {"models": ["a", "b"], "controls": []}
+    >>> block |= {"models": ["a", "b"], "controls": [], "other_promptings": None}
     >>> answered_sets({"study": "s", "models": [], "worldsense": block}, ["a"])[0][::2]
     ['test', 'results/s/worldsense/responses/test/basic/a.parquet']
     """
@@ -171,7 +178,7 @@ def answered_sets(study: Study, models: Sequence[str]) -> list[list[str]]:
             *(
                 responses(study, name, prompting, model)
                 for model in answered(study, models)
-                for prompting in promptings(study)
+                for prompting in promptings(study, name)
             ),
         ]
         for name in asked_sets(study)
@@ -180,7 +187,7 @@ def answered_sets(study: Study, models: Sequence[str]) -> list[list[str]]:
 
 def is_asked(study: Study) -> bool:
     """Whether any model answers any trial."""
-    return bool(asked_sets(study) and promptings(study) and asked_models(study))
+    return bool(asked_sets(study) and study["worldsense"]["promptings"] and asked_models(study))
 
 
 def summaries(study: Study) -> str:
@@ -233,12 +240,12 @@ def has_tuned_models(study: Study) -> bool:
 
 def has_controls(study: Study) -> bool:
     """Whether problems of the main set come with controls, so that the two can be compared."""
-    return has_any(study, main_set(study), (*vocabulary.NORMAL, *vocabulary.TRIVIAL))
+    return has_any(study, main_set(asked_sets(study)), (*vocabulary.NORMAL, *vocabulary.TRIVIAL))
 
 
-def main_set(study: Study) -> list[str]:
-    """The set that most tables show; none where none is asked."""
-    return sorted(asked_sets(study), key=vocabulary.SETS.index)[:1]
+def main_set(sets: Sequence[str]) -> list[str]:
+    """Of the sets that are asked that which most tables show; none of none."""
+    return sorted(sets, key=vocabulary.SETS.index)[:1]
 
 
 def has_any(study: Study, sets: Sequence[str], problems: Collection[str]) -> bool:
