@@ -274,7 +274,8 @@ def test_every_rule_is_part_of_one_of_the_studies(
         "figures",
         "report",
         "score_server",
-    }  # parts; no study of ours asks a server about EWoK
+        "sample_released",
+    }  # parts; no study of ours asks a server about EWoK; rehearsals sample
     # Those of fine-tuning: tests/workflow/test_finetuning.py.
     never_a_job |= {
         "generate_training_set",

@@ -10,6 +10,7 @@ from worldprobe.benchmarks import downloads, without_downloads
 from worldprobe.operations import access, costs
 from worldprobe.operations.settings import Settings, read_files
 from worldprobe.operations.status import left_out, missing_models, refused, unfetched
+from worldprobe.settings import read_yaml
 
 Papers = Callable[[], Settings]
 #: The models whose owners ask for a token or a key.
@@ -95,11 +96,17 @@ def test_what_files_are_for_is_left_out_where_they_cannot_be_fetched(papers: Pap
     Path(ngrams).parent.mkdir(parents=True)
     Path(ngrams).touch()
     assert ngrams not in unfetched(study), "the user has put it there"
-    some: Any = without_downloads(
-        study, [name for name in needed if "ood" in name or "test_set" in name]
-    )
-    assert some["worldsense"]["sets"] == ["memorisation"]
+    some: Any = without_downloads(study, [name for name in needed if "ood" in name])
+    assert some["worldsense"]["sets"] == ["test", "memorisation"]
     assert some["ewok"] == study["ewok"]
+
+
+def test_worldsense_of_both_papers_is_that_of_its_own_study(repository: Path) -> None:
+    both, alone = (
+        read_yaml(repository / "config" / f"{name}.yaml").document
+        for name in ("paper", "worldsense")
+    )
+    assert both["worldsense"] == alone["worldsense"] | {"models": alone["models"]}
 
 
 def test_what_a_study_takes_is_said_before_the_first_job(

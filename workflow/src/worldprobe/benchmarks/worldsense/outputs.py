@@ -50,11 +50,13 @@ def downloads(study: Study) -> dict[str, str]:
 
 
 def without_downloads(block: Mapping[str, Any], names: Collection[str]) -> dict[str, Any] | None:
-    """The settings without released sets that cannot be had; without any, nothing is left."""
+    """The settings without released sets that cannot be had; without the main one, nothing is
+    left.
+    """
     if block["released"] is None:
         return dict(block)
     sets = [name for name in block["sets"] if released_trials(block["released"], name) not in names]
-    return dict(block) | {"sets": sets} if sets else None
+    return dict(block) | {"sets": sets} if {*main_set(block["sets"])} & {*sets} else None
 
 
 def examples_table(study: Study, name: str) -> str:

@@ -51,15 +51,16 @@ def n_trials(study: Study, name: str) -> int:
 def workload(study: Study, _card: Mapping[str, Any]) -> Workload:
     """What a model is asked in all sets and strategies, as if every reply needed the follow-up."""
     how = study["worldsense"]["asking"]
-    trials = sum(n_trials(study, name) for name in outputs.asked_sets(study)) * how["samples"]
     requests = read = written = 0
-    for place in study["worldsense"]["promptings"]:
-        prompts = _prompt_set(place)
-        texts = 1 + (prompts.examples.number if prompts.examples else 0)
-        is_written = prompts.ask == "write"
-        turns = 1 + bool(prompts.follow_up) if is_written else COMPARED
-        reply = int(prompts.tokens * USED) + how["thoughts"] if is_written else 0
-        requests += trials * turns
-        read += trials * turns * texts * TRIAL
-        written += trials * reply
+    for name in outputs.asked_sets(study):
+        trials = n_trials(study, name) * how["samples"]
+        for place in outputs.prompting_places(study, name):
+            prompts = _prompt_set(place)
+            texts = 1 + (prompts.examples.number if prompts.examples else 0)
+            is_written = prompts.ask == "write"
+            turns = 1 + bool(prompts.follow_up) if is_written else COMPARED
+            reply = int(prompts.tokens * USED) + how["thoughts"] if is_written else 0
+            requests += trials * turns
+            read += trials * turns * texts * TRIAL
+            written += trials * reply
     return Workload(requests, read, written, how["max_requests"], how["max_tokens"])
