@@ -79,7 +79,7 @@ def test_files_are_fetched_by_one_rule_and_a_study_goes_on_without_those_that_ca
     planned = snakemake(folder, "--dry-run", "--printshellcmds", configuration=study)
     check_success(planned)
     text = said(planned)
-    assert re.findall(r"Downloading (\S+)", text) == ["ngrams/a.gz", "ngrams/b.gz"], "again"
+    assert {*re.findall(r"Downloading (\S+)", text)} == {"ngrams/a.gz", "ngrams/b.gz"}, "again"
     assert "--frequency=wordfreq" in text
     assert "tried again, " in text
     assert "--by word2vec" in text
