@@ -86,6 +86,7 @@ rule measure_surface:
         frequency=options(
             frequency=ewok["baselines"]["frequency"]["source"],
             ngrams=ewok["baselines"]["frequency"]["files"],
+            compat=ewok["baselines"]["frequency"]["compat"],
         ),
         contents=contents(ewok["baselines"]["frequency"]["files"]),
         code=digest_code("baselines measure-surface"),

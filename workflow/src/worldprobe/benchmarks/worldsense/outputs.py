@@ -4,7 +4,7 @@ Imports nothing heavy.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from worldprobe.benchmark import PageFiles, Registry, Study
 from worldprobe.benchmarks.worldsense.skins import vocabulary
 from worldprobe.extensions import made_models
 from worldprobe.paths import StudyPaths
+from worldprobe.sources import shipped_files
 
 
 def root(study: Study) -> str:
@@ -36,6 +37,26 @@ def released_trials(folder: str, name: str) -> str:
     ('data/test_set/trials.jsonl.bz2', 'data/other_tests/ood-size/trials.jsonl.bz2')
     """
     return f"{folder}/{'test_set' if name == 'test' else f'other_tests/{name}'}/trials.jsonl.bz2"
+
+
+def downloads(study: Study) -> dict[str, str]:
+    """The released trials that are asked and that ``resources/sources.yaml`` lists."""
+    folder = study["worldsense"]["released"]
+    if folder is None:
+        return {}
+    listed = shipped_files()
+    files = [released_trials(folder, name) for name in study["worldsense"]["sets"]]
+    return {file: file for file in files if file in listed}
+
+
+def without_downloads(block: Mapping[str, Any], names: Collection[str]) -> dict[str, Any] | None:
+    """The settings without released sets that cannot be had; without the main one, nothing is
+    left.
+    """
+    if block["released"] is None:
+        return dict(block)
+    sets = [name for name in block["sets"] if released_trials(block["released"], name) not in names]
+    return dict(block) | {"sets": sets} if {*main_set(block["sets"])} & {*sets} else None
 
 
 def examples_table(study: Study, name: str) -> str:

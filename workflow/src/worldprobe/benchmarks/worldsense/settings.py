@@ -23,6 +23,7 @@ from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.registry import refuse_prompted
 from worldprobe.settings import Finding, complete_card
 from worldprobe.settings.blocks import Block, Count, Distinct, Seed, Text, Whole
+from worldprobe.sources import shipped_files
 
 #: Option of `worldsense generate` -> key of the block.
 _OPTIONS = {
@@ -191,7 +192,8 @@ class WorldSense(Part):
 
     released: Text | None = None
     """Folder of the authors' release (data/worldsense), whose trials are asked instead of ours;
-    null generates ours. `per_cell` and `seed` have then no effect.
+    `resources/downloads/worldsense/data/worldsense` is fetched; null generates ours. `per_cell`
+    and `seed` have then no effect.
     """
 
     per_cell: Count | None = 1
@@ -285,8 +287,11 @@ class WorldSense(Part):
             if name.startswith("train-"):
                 problem = f"{name}: the released training sets have no trials."
                 yield ("sets", number), problem, "Remove it, or set released: null."
-            elif not Path(released_trials(self.released, name)).is_file():
-                problem = f"there is no file {released_trials(self.released, name)}."
+            elif (
+                not Path(file := released_trials(self.released, name)).is_file()
+                and file not in shipped_files()
+            ):
+                problem = f"there is no file {file}."
                 fix = (
                     "Clone github.com/facebookresearch/worldsense (CC BY-NC 4.0) and name its"
                     " folder data/worldsense."
