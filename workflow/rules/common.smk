@@ -38,7 +38,7 @@ from worldprobe.stages import digest_code
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_state, files_below
 from worldprobe.models.controls import MATERIALS, corpus
-from worldprobe.operations import settings, status
+from worldprobe.operations import archived, settings, status
 from worldprobe.operations.environment import jobs_source, state_site
 from worldprobe.operations.resources import job_resources, limits, needs, tuning_needs
 from worldprobe.paths import REPOSITORY, RESULTS, StudyPaths
@@ -148,12 +148,19 @@ def checked(read, *arguments):
 RESULTS_FOLDER = workflow.modifier.path_modifier.replace_prefix(f"{RESULTS}/").rstrip("/")
 workflow.modifier.path_modifier = PathModifier(None, None, workflow)
 
-study, registry, registry_file, site = checked(
-    settings.read_settings,
-    config,
-    workflow.config_settings.configfiles or workflow.configfiles,
-    settings.as_written(workflow.config_settings.config, sys.argv),
-    RESULTS_FOLDER,
+GIVEN_OPTIONS = settings.as_written(workflow.config_settings.config, sys.argv)
+#: The archive (--config archive=PATH) whose tables, figures and report alone are drawn again; None: the study is run.
+ARCHIVED = checked(archived.open_given, GIVEN_OPTIONS, RESULTS_FOLDER)
+study, registry, registry_file, site = (
+    ARCHIVED.settings
+    if ARCHIVED
+    else checked(
+        settings.read_settings,
+        config,
+        workflow.config_settings.configfiles or workflow.configfiles,
+        GIVEN_OPTIONS,
+        RESULTS_FOLDER,
+    )
 )
 registry_file = settings.shown_registry(
     study, registry, registry_file, Path(".snakemake/registries")
@@ -180,6 +187,8 @@ limit_resources(benchmarks.all_models(study))
 MISSING = status.share_with_jobs(status.missing_models(study), workflow.is_main_process)
 #: Those of them that `make reproduce` has just tried to fetch in vain: this run leaves them alone.
 LEFT_OUT = {model: MISSING[model] for model in status.not_fetched(study, MISSING)}
+if ARCHIVED:
+    MISSING, LEFT_OUT = ARCHIVED.record.missing, {}
 #: The others: the study's, and those that a benchmark asks besides.
 ALL_WITH_ANSWERS = [model for model in benchmarks.all_models(study) if model not in MISSING]
 #: The study as its tables and figures see it: a model that is left alone is compared with none.
