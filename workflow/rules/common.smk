@@ -38,7 +38,7 @@ from worldprobe.stages import digest_code
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_state, files_below
 from worldprobe.models.controls import MATERIALS, corpus
-from worldprobe.operations import archived, settings, status
+from worldprobe.operations import archived, record, settings, status
 from worldprobe.operations.environment import jobs_source, state_site
 from worldprobe.operations.resources import job_resources, limits, needs, tuning_needs
 from worldprobe.paths import REPOSITORY, RESULTS, StudyPaths

@@ -34,7 +34,7 @@ rule record_study:
     conda:
         "../../envs/analysis.yaml"
     params:
-        settings=json.dumps(archived.recorded_settings(study)),
+        settings=json.dumps(record.recorded_settings(study)),
         registry=registry_file,
         models=NAMES_AND_COLOURS,
         missing=options(missing=[f"{model}={why}" for model, why in MISSING.items()]),

@@ -361,7 +361,7 @@ def _defined_in(table: Path | str) -> Benchmark | None:
 
 
 def _define(name: str, definition: Mapping[str, Any], where: str) -> Benchmark:
-    """The benchmark without code of a name, as its YAML file once said it; ``where`` says it now."""
+    """The benchmark without code of a name, as its YAML file once said it."""
     from worldprobe.minimal_pairs import MinimalPairs, describe
     from worldprobe.settings import Source, parse
 

@@ -44,7 +44,7 @@ def record(
         out: record of the study (JSON)
     """
     from worldprobe.benchmarks import find
-    from worldprobe.operations.archived import Record, models_in, recorded_cards
+    from worldprobe.operations.record import Record, models_in, recorded_cards
     from worldprobe.report.model_names import Roster
     from worldprobe.report.origins import read_origins
     from worldprobe.report.runtimes import cost_by_model, read_run_times, to_plain

@@ -85,7 +85,7 @@ def build(
             explore`)
         out: the page (HTML)
     """
-    from worldprobe.operations.archived import Record
+    from worldprobe.operations.record import Record
     from worldprobe.report.page import Page, read_picture, write_page
     from worldprobe.report.runtimes import from_plain, with_all_attempts
 

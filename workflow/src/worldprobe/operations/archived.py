@@ -1,9 +1,6 @@
-"""A finished study without what made it: the record in its folder, and archives from which its
-tables, figures and report are drawn again.
-
-``study.json`` in a study's folder says what it was: settings, cards of its models, who is missing,
-how long everything took. With it, the folder or a ZIP of it is enough to draw everything: no model,
-no network, no other file of the clone that made it.
+"""Archives of finished studies, from which tables, figures and report are drawn again: a ZIP, or
+the study's folder as somebody copied it. No model, no network, nothing else of the clone that made
+it.
 """
 
 from __future__ import annotations
@@ -14,196 +11,38 @@ import os
 import re
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from worldprobe import __version__
 from worldprobe.archives import Archive
-from worldprobe.benchmark import Display, Study
-from worldprobe.benchmarks import display_files, of_study, page_files, settings_classes, without
+from worldprobe.benchmark import Benchmark, Display, Study
+from worldprobe.benchmarks import (
+    all_models,
+    display_files,
+    of_study,
+    page_files,
+    without,
+)
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, write_members, write_text
+from worldprobe.operations.record import NO_ARCHIVE, RECORD, Record, write_changed
 from worldprobe.operations.settings import Settings
 from worldprobe.paths import RESULTS, StudyPaths, shipped_file
-from worldprobe.settings import Source, read_registry, read_site
-from worldprobe.settings.blocks import check, raise_first
-from worldprobe.settings.registry import Card
-from worldprobe.settings.study import extended, study_class
+from worldprobe.settings import read_registry, read_site
 
-#: The record, and the note that a folder was filled from an archive, in a study's folder.
-RECORD, NOTE = "study.json", "archive.json"
+#: Says in a study's folder which archive it is from.
+NOTE = "archive.json"
 #: What every table of an archive says of how it was made, also of those that are not in it.
 PROVENANCE = "provenance.json"
 #: The variable with the password of an archive's protected texts.
 VARIABLE = "WORLDPROBE_RELEASE_PASSWORD"
-#: In place of a server's address, which is nobody else's business.
-NO_ENDPOINT = "https://endpoint.invalid/v1"
 #: What a registry beside an archive changes: how models are shown, nothing of what they are.
 SHOWN = ("display_name", "family", "parameters", "colour", "prices")
 #: What a run writes into a study's folder before it has made anything.
 _BEFORE = ("logs", "benchmarks")
-_NO_ARCHIVE = (
-    "Give the .zip of `worldprobe archive pack`, or the folder of a finished study in results/."
-)
-
-
-def recorded_settings(study: Study) -> dict[str, Any]:
-    """A validated study as its record states it: whole, without passwords and blocks of benchmarks
-    that it does not name.
-    """
-    unnamed = {name for name in settings_classes() if study.get(name) is None}
-    stated = {key: value for key, value in study.items() if key not in {*unnamed, "results"}}
-    return without_passwords(stated)
-
-
-def without_passwords(document: Any) -> Any:
-    """A configuration with null in the place of every password.
-
-    >>> without_passwords({"ewok": {"materials": {"password": "secret", "archive": "a.zip"}}})
-    {'ewok': {'materials': {'password': None, 'archive': 'a.zip'}}}
-    """
-    if isinstance(document, dict):
-        return {
-            key: None if key == "password" else without_passwords(value)
-            for key, value in document.items()
-        }
-    return (
-        [without_passwords(value) for value in document] if isinstance(document, list) else document
-    )
-
-
-def recorded_cards(
-    registry: Mapping[str, Mapping[str, Any]], study: Study, shown: Collection[str]
-) -> dict[str, dict[str, Any]]:
-    """What the cards state of the models that a study or its tables name; others are the user's
-    own affair.
-
-    Args:
-        registry: model id -> card.
-        study: its settings.
-        shown: ids in its tables.
-    """
-    named = {*_texts(study), *shown}
-    named |= {one.partition("+")[0] for one in named}
-    fields = extended(Card).model_fields
-    cards = {
-        model: {
-            key: value
-            for key, value in card.items()
-            if key in fields and value != fields[key].default
-        }
-        for model, card in registry.items()
-        if model in named
-    }
-    return {
-        model: card | ({"endpoint": NO_ENDPOINT} if card.get("endpoint") else {})
-        for model, card in cards.items()
-    }
-
-
-def models_in(tables: Iterable[Path | str]) -> set[str]:
-    """The ids of models in the rows of some tables."""
-    from pyarrow import parquet
-
-    found: set[str] = set()
-    for path in tables:
-        columns = {"model", "model_a", "model_b"} & {*parquet.read_schema(path).names}
-        for column in parquet.read_table(path, columns=sorted(columns)).columns:
-            found |= {one for one in column.unique().to_pylist() if one is not None}
-    return found
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping | list):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(inner)
-    elif isinstance(value, str):
-        yield value
-
-
-@dataclass(frozen=True)
-class Record:
-    """What a study was.
-
-    Attributes:
-        release: of worldprobe.
-        study: its settings; files that they name need not be here.
-        cards: model id -> what its card states.
-        missing: models without answers, and why.
-        trained: control model -> number of its parameters.
-        took: run times and what answers cost, as ``report.runtimes`` writes them.
-    """
-
-    release: str
-    study: Mapping[str, Any]
-    cards: Mapping[str, Mapping[str, Any]]
-    missing: Mapping[str, str] = field(default_factory=dict)
-    trained: Mapping[str, int] = field(default_factory=dict)
-    took: Mapping[str, Any] = field(default_factory=dict)
-    definitions: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def parse(cls, content: bytes, name: str) -> Record:
-        """The record in a file.
-
-        Raises:
-            UserError: it is none.
-        """
-        try:
-            stated = json.loads(content)
-            record = cls(**stated)
-            is_whole = isinstance(record.study["study"], str) and all(
-                isinstance(getattr(record, part), dict)
-                for part in ("study", "cards", "missing", "trained", "took", "definitions")
-            )
-        except (ValueError, TypeError, KeyError):
-            is_whole = False
-        if not is_whole:
-            raise UserError(
-                name, f"is not the record of a study that worldprobe {__version__} reads.", _NO_ARCHIVE
-            )
-        return record
-
-    def to_json(self) -> str:
-        """The file's text."""
-        return json.dumps(vars(self), indent=1, ensure_ascii=False) + "\n"
-
-    def restore(self, results: str, folder: Path, name: str = RECORD) -> dict[str, Any]:
-        """The validated study. Benchmarks without code, whose YAML files need not be here, are
-        written to a folder and read from there.
-
-        Args:
-            results: folder of all studies' results.
-            folder: for the benchmarks.
-            name: of the record, in messages.
-
-        Raises:
-            UserError: this installation does not know a benchmark or a setting of it.
-        """
-        entries = []
-        for entry in self.study["benchmarks"]:
-            if entry in self.definitions:
-                path = folder / f"{Path(entry).stem}.json"
-                _write_changed(path, json.dumps(self.definitions[entry], ensure_ascii=False))
-                entry = str(path)
-            entries.append(entry)
-        stated = {**self.study, "benchmarks": entries}
-        blocks = settings_classes(entries)
-        named = {entry: blocks[entry] for entry in entries if entry in blocks}
-        parsed, problems = check(study_class(named), stated, [Source(name, stated)])
-        if parsed is None:  # otherwise they are about files that are not needed here
-            raise_first(problems)
-        assert parsed is not None
-        unnamed = dict.fromkeys(settings_classes().keys() - named)
-        return parsed.model_dump() | unnamed | {"results": results}
-
-
-def _write_changed(path: Path, text: str) -> None:
-    if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        write_text(path, text)
 
 
 @dataclass(frozen=True)
@@ -254,25 +93,36 @@ class Archived:
             UserError: one of them cannot be had, or a page that the report shows.
         """
         taken = []
-        for benchmark in of_study(self.settings.study):
+        for benchmark, shown in self.displays():
             root = self.paths.benchmark(benchmark.name)
-            for shown in benchmark.wanted(self.answered, self.settings.registry):
-                if self._has(shown.inputs_of(self.settings.study, root)):
-                    continue
+            if not self._has(shown.inputs_of(self.settings.study, root)):
                 taken += self._taken(shown, root)
-        models = [model for model in self._models() if model not in self.record.missing]
-        for page in page_files(self.settings.study, models):
+        for page in page_files(self.settings.study, self.with_answers()):
             for path in (page.summary, *page.notebooks):
                 self._check(path, "the report")
         return taken
 
-    def _models(self) -> list[str]:
-        from worldprobe.benchmarks import all_models
+    def displays(self) -> list[tuple[Benchmark, Display]]:
+        """The tables and figures, each with its benchmark."""
+        return [
+            (benchmark, shown)
+            for benchmark in of_study(self.settings.study)
+            for shown in benchmark.wanted(self.answered, self.settings.registry)
+        ]
 
-        return all_models(self.settings.study)
+    def with_answers(self) -> list[str]:
+        """The models that have answers."""
+        return [one for one in all_models(self.settings.study) if one not in self.record.missing]
+
+    def analysed(self) -> list[str]:
+        """The judgements or scores that are summarised and compared."""
+        of_benchmarks = [one.analysed.values() for one in of_study(self.settings.study)]
+        return [path for inputs in of_benchmarks for read in inputs for path in read(self.answered)]
 
     def _taken(self, shown: Display, root: str) -> list[str]:
-        lacking = next(path for path in shown.inputs_of(self.settings.study, root) if not self._has([path]))
+        lacking = next(
+            path for path in shown.inputs_of(self.settings.study, root) if not self._has([path])
+        )
         for path in shown.paths(root):
             if self._inside(path) not in self.files:
                 self._check(lacking, f"{shown.kind} {shown.name}")
@@ -289,7 +139,11 @@ class Archived:
         if self._has([path]):
             return
         if self._inside(path) in self.closed | self.described:
-            fix = f"Set {VARIABLE}." if self.closed else "Ask for an archive that was packed with --encrypt."
+            fix = (
+                f"Set {VARIABLE}."
+                if self.closed
+                else "Ask for an archive that was packed with --encrypt."
+            )
             raise UserError(self.place, f"{self._inside(path)}, for {what}, is protected.", fix)
         fix = "Get the archive again; a folder, with all that is in it."
         raise UserError(self.place, f"lacks {self._inside(path)}, for {what}.", fix)
@@ -306,7 +160,8 @@ class Archived:
         """The tables, figures and report of the study."""
         study, registry = self.answered, self.settings.registry
         kinds = [display_files(study, registry, kind) for kind in ("table", "figure")]
-        return [*kinds[0], *kinds[1], self.paths.report]
+        has_page = page_files(study, self.with_answers())
+        return [*kinds[0], *kinds[1], *([self.paths.report] if has_page else [])]
 
 
 def trained_file(model: str) -> str:
@@ -333,7 +188,9 @@ def open_given(options: Mapping[str, Any], results: str = RESULTS) -> Archived |
         return None
     if others := sorted(options.keys() - {"archive", "registry"}):
         fix = "Leave it out; registry=FILE, for names and colours, may stay."
-        raise UserError(f"--config {others[0]}", "says nothing beside archive: the study is over.", fix)
+        raise UserError(
+            f"--config {others[0]}", "says nothing beside archive: the study is over.", fix
+        )
     return open_archive(str(options["archive"]), results, options.get("registry"))
 
 
@@ -353,18 +210,20 @@ def open_archive(place: str, results: str = RESULTS, own_registry: str | None = 
     record = Record.parse(archive.read(inside[RECORD]), f"{place}: {RECORD}")
     name = record.study["study"]
     if archive.is_folder and Path(place).resolve() != Path(results, name).resolve():
-        fix = f"Move it to {results}/{name}, or pack it: worldprobe archive pack {place} --out STUDY.zip"
-        raise UserError(place, f"is not where results of study {name} are.", fix)
+        fix = f"Move it to {results}/{name}."
+        raise UserError(place, f"is not the folder of study {name} here.", fix)
     folder = Path(".snakemake", "archives", re.sub(r"[^\w-]", "_", name))
     study = record.restore(results, folder, f"{place}: {RECORD}")
     if not archive.is_folder:
         _refuse_own(Path(StudyPaths.of(study).root), place)
     registry_file = folder / "models.yaml"
     cards = _with_own(record.cards, own_registry)
-    _write_changed(registry_file, yaml.safe_dump(cards, sort_keys=False, allow_unicode=True))
+    write_changed(registry_file, yaml.safe_dump(cards, sort_keys=False, allow_unicode=True))
     registry = read_registry(registry_file)
     for model in record.trained.keys() & registry.keys():
-        registry[model]["checkpoint"] = str(Path(StudyPaths.of(study).root, trained_file(model)).parent)
+        registry[model]["checkpoint"] = str(
+            Path(StudyPaths.of(study).root, trained_file(model)).parent
+        )
     site = read_site(str(shipped_file(Path("config/cluster.yaml"))), os.environ)
     closed = {name for name, member in inside.items() if archive.is_encrypted(member)}
     if os.environ.get(VARIABLE):
@@ -391,8 +250,7 @@ def read_members(place: str) -> tuple[Archive, dict[str, str]]:
     archive = Archive(place, os.environ.get(VARIABLE), f"Set {VARIABLE}.")
     if archive.is_folder:
         inside = {name: name for name in archive.names}
-        if NOTE in inside:
-            del inside[NOTE]
+        inside.pop(NOTE, None)
         roots = [""] * (RECORD in inside)
     else:
         roots = [
@@ -400,11 +258,17 @@ def read_members(place: str) -> tuple[Archive, dict[str, str]]:
             for name in archive.names
             if re.fullmatch(f"{RESULTS}/[A-Za-z0-9_-]+/{RECORD}", name)
         ]
-        inside = {
-            name.removeprefix(roots[0]): name for name in archive.names if name.startswith(roots[0])
-        } if roots else {}
+        inside = (
+            {
+                name.removeprefix(roots[0]): name
+                for name in archive.names
+                if name.startswith(roots[0])
+            }
+            if roots
+            else {}
+        )
     if len(roots) != 1:
-        raise UserError(place, f"is not an archive of a study: it has no {RECORD}.", _NO_ARCHIVE)
+        raise UserError(place, f"is not an archive of a study: it has no {RECORD}.", NO_ARCHIVE)
     for name in archive.names:
         if name.startswith("/") or ".." in name.split("/") or ":" in name:
             raise UserError(
@@ -442,7 +306,11 @@ def _with_own(
     listed = [model for model in own if model in cards]
     order = [*listed, *(model for model in cards if model not in own)]
     kept = {
-        model: {key: value for key, value in cards[model].items() if model not in own or key not in SHOWN}
+        model: {
+            key: value
+            for key, value in cards[model].items()
+            if model not in own or key not in SHOWN
+        }
         for model in order
     }
     return {
@@ -525,11 +393,11 @@ def compared(root: Path) -> Iterator[str]:
     told = json.loads((root / NOTE).read_text(encoding="utf-8"))
     there = {name: root / name for name in told["drawn"] if (root / name).is_file()}
     changed = [name for name, path in there.items() if digest_file(path) != told["drawn"][name]]
+    yield f"Study {told['study']}, from {told['archive']} (worldprobe {told['release']}), in {root}"
     yield (
-        f"Study {told['study']}, from {told['archive']} (worldprobe {told['release']}): {root}/report.html"
+        f"{len(there) - len(changed)} of {len(there)} files of tables, figures and report are byte"
+        " for byte those of the archive."
     )
-    equal = len(there) - len(changed)
-    yield f"{equal} of {len(there)} files of tables, figures and report are byte for byte those of the archive."
     if changed:
         yield f"Others: {', '.join(changed[:8])}{' ...' if len(changed) > 8 else ''}"
     if told["as_drawn"]:

@@ -158,7 +158,9 @@ def to_plain(times: Sequence[RunTime], spent: Mapping[str, Cost]) -> dict[str, A
         times: of the rules.
         spent: model id -> cost, without its name and prices.
     """
-    costs = {model: {name: getattr(one, name) for name in _MEASURED} for model, one in spent.items()}
+    costs = {
+        model: {name: getattr(one, name) for name in _MEASURED} for model, one in spent.items()
+    }
     return {"run_times": [asdict(time) for time in times], "answers": costs}
 
 
