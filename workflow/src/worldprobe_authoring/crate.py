@@ -336,10 +336,10 @@ def _rows(paths: Sequence[Path]) -> Iterator[Sequence[str]]:
         names = [
             column.name
             for column in parquet.read_schema(path)
-            if column.name in TEXTS and arrow.types.is_string(column.type)
+            if column.name in TEXTS - {"fillers"} and not arrow.types.is_nested(column.type)
         ]
         columns = [
-            compute.fill_null(column, "").to_pylist()
+            compute.fill_null(column.cast(arrow.string()), "").to_pylist()
             for column in parquet.read_table(path, columns=names).columns
         ]
         yield from zip(*columns, strict=True)

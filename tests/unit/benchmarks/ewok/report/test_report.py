@@ -5,8 +5,8 @@ network.
 from __future__ import annotations
 
 import html
-import json
 import html.parser
+import json
 import re
 import time
 from pathlib import Path
