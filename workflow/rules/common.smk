@@ -182,7 +182,7 @@ def limit_resources(models):
             workflow.register_resource(name, Resource(name, limit))
 
 
-limit_resources(benchmarks.all_models(study))
+limit_resources([] if ARCHIVED else benchmarks.all_models(study))
 #: Models whose answers could not be computed, and why; they are tried again, and the others summarised without them.
 MISSING = status.share_with_jobs(status.missing_models(study), workflow.is_main_process)
 #: Those of them that `make reproduce` has just tried to fetch in vain: this run leaves them alone.

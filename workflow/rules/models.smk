@@ -22,6 +22,8 @@ def machine(needed=needed):
     return {name: resource(name) for name in names.split()}
 
 
+#: The models that have stand-ins, in a rehearsal.
+STAND_INS = {model: card for model, card in registry.items() if card.get("stand_in")}
 #: What must be known to fetch a model.
 FETCHED = ("revision", "adapter", "allow_pickle", "trust_remote_code")
 

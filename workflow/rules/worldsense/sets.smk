@@ -17,7 +17,7 @@ rule generate_set:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        subset=SUBSET,
+        subset=f"{SUBSET} {SAMPLE}",
         contents=contents(SKIN_FILES),
         method=methods.TRIALS,
     message:
@@ -25,6 +25,28 @@ rule generate_set:
     shell:
         "worldprobe worldsense generate {wildcards.set:q} {params.subset}"
         " --out {output.trials:q} &> {log:q}"
+
+
+rule sample_released:
+    """A sample of a released set: whole tuples, of every problem; under the release's licence."""
+    input:
+        trials=released_set,
+    output:
+        trials="<worldsense>/trials/{set}.jsonl.bz2",
+    log:
+        "<logs>/sample_released/{set}.log",
+    benchmark:
+        "<benchmarks>/sample_released/{set}.tsv"
+    localrule: True
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        sample=SAMPLE,
+        code=digest_code("worldsense sample"),
+    message:
+        "Sampling WorldSense's released set {wildcards.set}"
+    shell:
+        "worldprobe worldsense sample {input.trials:q} {params.sample} --out {output.trials:q} &> {log:q}"
 
 
 rule generate_train:

@@ -22,6 +22,8 @@ SKIN_FILES = list(
 WORDING = options(worldsense, ("skin_folder", "wording_version"))
 #: Which part of a set the study asks for, as options.
 SUBSET = options(worldsense, Part.model_fields)
+#: How many of its trials are taken, as an option.
+SAMPLE = options(sample=worldsense["limit"])
 #: The same of solved trials for examples, with the seed after the study's.
 EXAMPLES = {"seed": worldsense["seed"] + 1, "per_cell": worldsense["asking"]["examples_per_cell"]}
 EXAMPLES_SUBSET = options(worldsense | EXAMPLES, Part.model_fields)
@@ -29,12 +31,11 @@ EXAMPLES_SUBSET = options(worldsense | EXAMPLES, Part.model_fields)
 #: The sets that are asked, and their trials.
 ASKED_SETS = worldsense_outputs.asked_sets(study)
 TRIAL_TABLES = [worldsense_outputs.trial_table(study, name) for name in ASKED_SETS]
-#: Solved trials from which examples are drawn, one table per set, where a strategy shows examples and the trials are not released.
+#: Solved trials from which examples are drawn, one table per set, where a strategy shows examples: the whole released sets, or others
+#: like ours.
 SHOWS_EXAMPLES = any(load_prompt_set(name).examples for name in worldsense["promptings"])
 EXAMPLE_TABLES = [
-    worldsense_outputs.examples_table(study, name)
-    for name in ASKED_SETS
-    if SHOWS_EXAMPLES and not worldsense["released"]
+    worldsense_outputs.examples_table(study, name) for name in ASKED_SETS if SHOWS_EXAMPLES
 ]
 #: The files of the prompt sets: an edit asks again.
 PROMPTING_FILES = [as_seen(prompt_file(name)) for name in worldsense["promptings"]]
@@ -44,6 +45,11 @@ ANSWERED_SETS = options(
     set=worldsense_outputs.answered_sets(study, ALL_WITH_ANSWERS),
     skin_folder=worldsense["skin_folder"],
 )
+
+
+def released_set(wildcards):
+    """The released trials of a set."""
+    return worldsense_outputs.released_trials(worldsense["released"], wildcards.set)
 
 
 def asking_options(wildcards):

@@ -417,6 +417,7 @@ class Benchmark:
     reproduce: Callable[..., Any] | None = None
     evaluation: Evaluation | None = None
     asking: Asking | None = None
+    rehearse: Callable[[dict[str, Any]], None] | None = None
     rules: str = ""
     source: str = ""
     definition: Mapping[str, Any] | None = None

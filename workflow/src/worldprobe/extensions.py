@@ -42,6 +42,7 @@ class Extension:
         compares: name of a table -> what ``worldprobe compare`` does with files of it: a function
             of the files that gives comparisons, details of their provenance, and the template that
             prints them with its values.
+        rehearses: a function of study and registry that makes what takes long small, in place.
         checks: what is checked, as ``skin`` -> a function of it that gives what is wrong, or
             nothing.
         pages: file of a page beside a report -> a function of the folders of an evaluation's
@@ -59,6 +60,7 @@ class Extension:
     makes: str = ""
     adds: str = ""
     outputs: str = ""
+    rehearses: str = ""
     compares: Mapping[str, str] = field(default_factory=dict)
     checks: Mapping[str, str] = field(default_factory=dict)
     pages: Mapping[str, str] = field(default_factory=dict)
@@ -176,6 +178,13 @@ def add_models(study: Mapping[str, Any], registry: Mapping[str, Any]) -> dict[st
         if extension.adds:
             cards |= load(extension.adds)(study, registry)
     return cards
+
+
+def rehearse(study: dict[str, Any], registry: dict[str, dict[str, Any]]) -> None:
+    """Make small, in place, what takes long in the extensions' parts of a study."""
+    for extension in extensions():
+        if extension.rehearses:
+            load(extension.rehearses)(study, registry)
 
 
 def outputs(study: Mapping[str, Any]) -> list[str]:

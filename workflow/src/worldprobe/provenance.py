@@ -104,6 +104,36 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
+#: A file in the folder of the results of rehearsals; whatever is below is one's.
+REHEARSAL_MARK = ".rehearsal"
+
+
+def is_rehearsed(path: Path | str) -> bool:
+    """Whether a file is of a rehearsal: it lies in such a folder, or is a table whose provenance
+    says so.
+    """
+    place = Path(path).absolute()
+    if any((folder / REHEARSAL_MARK).is_file() for folder in place.parents):
+        return True
+    if place.suffix != ".parquet" or not place.is_file():
+        return False
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    try:
+        stated = (parquet.read_schema(place).metadata or {}).get(b"worldprobe.provenance", b"{}")
+        return bool(json.loads(stated).get("details", {}).get("rehearsal"))
+    except (arrow.ArrowException, OSError, ValueError, AttributeError):
+        return False  # whoever reads the table says what is wrong with it
+
+
+def of_rehearsal(paths: Iterable[Path | str]) -> dict[str, bool]:
+    """Provenance details that mark what is made from, or written to, some files as a rehearsal's:
+    ``{"rehearsal": True}``, or nothing.
+    """
+    return {"rehearsal": True} if any(map(is_rehearsed, paths)) else {}
+
+
 def made(
     method: int,
     inputs: Mapping[str, Path | str] | None = None,
@@ -132,7 +162,7 @@ def made(
         inputs={name: digest_file(path) for name, path in (inputs or {}).items()}
         | dict(digests or {}),
         packages=versions(packages),
-        details=dict(details or {}),
+        details={**(details or {}), **of_rehearsal((inputs or {}).values())},
         **known,
     )
 

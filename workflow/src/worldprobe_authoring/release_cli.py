@@ -227,17 +227,11 @@ def pack_study(
         notices_from: folder or .zip of materials whose licence and terms to pack
         out: archive (ZIP)
     """
-    from worldprobe.operations.archived import PROVENANCE, open_archive
-    from worldprobe.operations.record import RECORD
+    from worldprobe.operations.archived import PROVENANCE, open_folder
     from worldprobe_authoring import crate
     from worldprobe_authoring.packing import check_notices, read_notices
 
-    if not (folder / RECORD).is_file():
-        problem = f"has no {RECORD}, so it is not a finished study."
-        raise UserError(
-            folder, problem, "Run `snakemake all` with its configuration, then pack it."
-        )
-    study = open_archive(str(folder), str(folder.parent))
+    study = open_folder(folder)
     contents = crate.read_results(study)
     name = study.record.study["study"]
     notices: dict[str, bytes] = {}

@@ -44,7 +44,9 @@ def explore(
     from markupsafe import Markup
 
     from worldprobe.files import digest_file
+    from worldprobe.provenance import is_rehearsed
     from worldprobe.report.model_names import read_roster
+    from worldprobe.report.origins import REHEARSAL
     from worldprobe.report.page import asset, render_template
     from worldprobe_explorer.rows import as_data, read_rows
     from worldprobe_explorer.worth import worth_looking
@@ -75,6 +77,7 @@ def explore(
             {line for one in rows.tables for line in one.canary.splitlines() if line}
         ),
         "has_protected": has_protected,
+        "rehearsal": REHEARSAL if any(map(is_rehearsed, tables)) else "",
         "n_hidden": 0 if with_protected_text else len(rows.protected),
     }
     write_text(out, render_template(__package__, "assets/items.html.jinja", **values))

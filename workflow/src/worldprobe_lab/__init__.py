@@ -70,5 +70,6 @@ EXTENSION = Extension(
     rules=Path(__file__).parent / "rules" / "main.smk",
     adds="worldprobe_lab.series:add_trainings",
     outputs="worldprobe_lab.series:outputs",
+    rehearses="worldprobe_lab.series:rehearse",
     compares={"checkpoint_scores": "worldprobe_lab.series_cli:compare_checkpoints"},
 )

@@ -25,7 +25,9 @@ from worldprobe.extensions import load
 from worldprobe.files import write_text
 from worldprobe.models import checkpoint as hub
 from worldprobe.models.checkpoint import folder_of
+from worldprobe.operations.rehearsal import STEPS
 from worldprobe.paths import StudyPaths
+from worldprobe.settings.registry import Control
 from worldprobe_lab.contracts import ONE_SEED
 from worldprobe_lab.settings import Series
 
@@ -184,6 +186,22 @@ def parts_of(study: Study, registry: Registry, size: int | None) -> dict[str, li
         step = size or len(places)
         parts[model] = [places[start : start + step] for start in range(0, len(places), step)]
     return parts
+
+
+def rehearse(study: dict[str, Any], registry: dict[str, dict[str, Any]]) -> None:
+    """Cut series to the first steps of trainings of our own, in place: those of control models are
+    theirs, which all are cut; the study's others are those of control models in their place.
+    """
+    for model, card in registry.items():
+        if not card.get("series") or not (card.get("control") or model in study["series"]):
+            continue
+        series = card["series"]
+        if not card.get("control"):
+            card |= {"control": Control(steps=STEPS).model_dump(), "checkpoint": None}
+            series["seeds"] = [str(number) for number in range(1, len(series["seeds"][:2]) + 1)]
+        n_checkpoints = len(Series.model_validate(series).numbers()) or STEPS + 1
+        series |= {"revisions": None, "folders": series["folders"] or f"step{NUMBER}", "ranges": []}
+        series["n"] = list(range(min(n_checkpoints, STEPS + 1)))
 
 
 def add_trainings(

@@ -22,4 +22,5 @@ EXTENSION = Extension(
     makes="worldprobe_training.trainings:made_models",
     adds="worldprobe_training.trainings:add_models",
     outputs="worldprobe_training.trainings:outputs",
+    rehearses="worldprobe_training.rehearsal:rehearse",
 )

@@ -155,3 +155,20 @@ def test_the_bytes_are_the_same_for_any_number_of_processes_and_the_layouts_agre
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 1000])
 def test_draws_are_without_replacement(n: int) -> None:
     assert sorted(permute(i, n, round_keys(n)) for i in range(n)) == list(range(n))
+
+
+def test_a_sample_of_released_trials_has_whole_tuples_of_every_problem(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours, whole, few = (tmp_path / name for name in ("t.parquet", "t.jsonl.bz2", "few.jsonl.gz"))
+    assert run(f"worldsense generate test --sizes 3 --per-cell 1 --out {ours}") == 0
+    assert run(f"worldsense export {ours} --out {whole}") == 0
+    assert run(f"worldsense sample {whole} --sample 60 --out {few}") == 0
+    sampled, all_ = read_official(few), read_official(whole)  # which checks that tuples are whole
+    assert len(sampled) <= 60
+    assert set(sampled["problem"]) == set(all_["problem"])
+    taken = all_[all_["trial_id"].isin(sampled["trial_id"])]
+    columns = ["trial_id", "text", "gold", "tuple_id"]
+    assert sampled[columns].equals(taken[columns].reset_index(drop=True))
+    assert run(f"worldsense sample {ours} --sample 60 --out {few}") == 2
+    assert "--sample` samples our own" in capsys.readouterr().err

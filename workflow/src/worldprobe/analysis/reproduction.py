@@ -13,6 +13,8 @@ import pandas as pd
 from worldprobe.contracts import Table
 from worldprobe.errors import UserError
 
+#: Why nothing of a rehearsal is compared.
+REHEARSAL = "a rehearsal: stand-ins answered in the models' places"
 FIX = "Correct it, or leave out --published to take worldprobe's own copy."
 
 

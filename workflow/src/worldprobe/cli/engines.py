@@ -17,7 +17,7 @@ from worldprobe.operations.resources import claim_gpus
 from worldprobe.paths import REGISTRY, Place, shipped_file
 from worldprobe.settings.blocks import Count, Finding, option_words, parse
 from worldprobe.settings.documents import Source
-from worldprobe.settings.registry import Kind, Loading, loading_words
+from worldprobe.settings.registry import REHEARSAL_ENDPOINT, Kind, Loading, loading_words
 
 if TYPE_CHECKING:
     from worldprobe.models.engine import Engine
@@ -280,8 +280,13 @@ def _openai(model: Model) -> Engine:
     from worldprobe.models.server.endpoint import Spending
     from worldprobe.models.server.engine import open_engine
 
+    endpoint = str(model.endpoint)
+    if endpoint == REHEARSAL_ENDPOINT:
+        from worldprobe.models.server.stand_in import serve
+
+        endpoint = serve()
     return open_engine(
-        str(model.endpoint),
+        endpoint,
         model.checkpoint,
         tokenizer=model.tokenizer,
         bos=model.bos,

@@ -36,6 +36,7 @@ from worldprobe.extensions import load, pages
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import folder_of
+from worldprobe.models.stand_ins import stands_for
 from worldprobe.paths import REGISTRY, StudyPaths, edition
 
 if TYPE_CHECKING:
@@ -114,6 +115,9 @@ def evaluate(
     options = changed(options, versions=versions, materials=edition(options.materials))
     loaded = set_up(model, registry, setup)
     name = loaded.name
+    if stands_for(loaded.checkpoint):
+        problem = "stands in for a model in a rehearsal, so its numbers are no results."
+        raise UserError(loaded.checkpoint, problem, "Name the model itself.")
     answers = work / ".answers" if work else ANSWERS
     work = work or Path("results/evaluate") / name
     refuse_another_models_folder(work / "result.json", loaded.checkpoint)

@@ -21,7 +21,7 @@ from worldprobe.cli.options import (
     between,
 )
 from worldprobe.errors import UserError
-from worldprobe.files import write_text
+from worldprobe.files import whole_folder, write_text
 from worldprobe.models.checkpoint import HUB_ID, HUB_PREFIX, availability, fetch
 from worldprobe.models.registry import card, select
 from worldprobe.paths import REGISTRY, shipped_file
@@ -99,6 +99,26 @@ def plan_(
         ),
         rows,
     )
+
+
+@app.command(name="stand-in")
+def stand_in_(models: list[str], /, *, out: list[Path]) -> None:
+    """Make tiny models with random weights, which stand in for others in a rehearsal.
+
+    Args:
+        models: architecture of each (`model_type` of its config.json), followed by +masked or
+            +encoder-decoder where it is not causal, and by +chat for a chat template, e.g.
+            gemma+chat
+        out: a folder for each, named like the model that it stands for
+    """
+    from worldprobe.models.stand_ins import make_stand_in, read_description
+
+    if len(models) != len(out):
+        problem = f"{len(models)} models need as many --out folders; {len(out)} were given."
+        raise UserError("models stand-in", problem, "Give one folder for each.")
+    for model, folder in zip(map(read_description, models), out, strict=True):
+        with whole_folder(folder) as temporary:
+            make_stand_in(*model, name=folder.name, folder=temporary)
 
 
 @app.command(name="fetch")

@@ -37,7 +37,7 @@ from worldprobe.extensions import checks
 from worldprobe.files import digest_file, whole_folder, write_members, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import made_by_model
-from worldprobe.provenance import made
+from worldprobe.provenance import is_rehearsed, made
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,6 +142,29 @@ def generate(
     batches = sets.stream_set(plan, blocks, part.seed, min(processes, os.cpu_count() or 1))
     n_trials = write_set(batches, out, provenance, dialogues_out)
     LOGGER.info("%s trials of %s: %s", f"{n_trials:,}", plan.name, out)
+
+
+@app.command
+def sample(trials: Trials, /, *, sample: Annotated[int, between(1)], out: Path) -> None:
+    """Take a sample of trials in the official layout, as whole tuples, whatever their number.
+
+    Args:
+        sample: number of trials, at most, in proportion from each problem, but a tuple of each
+        out: file in the official layout (.jsonl.bz2, .jsonl.gz or .jsonl)
+    """
+    from worldprobe.benchmarks.worldsense.trials.files import (
+        is_official,
+        read_official,
+        sample_tuples,
+        write_official,
+    )
+
+    for where, path in (("TRIALS", trials), ("--out", out)):
+        if not is_official(path):
+            problem = f"{path} is not the name of JSON lines."
+            raise UserError(where, problem, "`worldsense generate --sample` samples our own.")
+    n_trials = write_official([sample_tuples(read_official(trials), sample)], out)
+    LOGGER.info("%s trials: %s", f"{n_trials:,}", out)
 
 
 @app.command
@@ -450,6 +473,9 @@ def export_results(responses: list[Path], /, *, out: OutFolder) -> None:
 
     results: dict[str, tuple[Path, str, pd.DataFrame]] = {}
     for path in responses:
+        if is_rehearsed(path):
+            problem = "contains a stand-in's answers, of a rehearsal."
+            raise UserError(path, problem, "Export a model's own.")
         model = read_provenance(path).model or path.stem
         rows = read_table(path, Responses)
         for prompting in sorted(set(rows["prompting"])):

@@ -20,7 +20,7 @@ import pyarrow.parquet as parquet
 
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file
-from worldprobe.provenance import Provenance
+from worldprobe.provenance import Provenance, of_rehearsal
 
 #: Types of columns, by the annotation in a contract, and what messages call them.
 KINDS = {"str": "text", "int": "whole numbers", "float": "numbers", "bool": "true or false"}
@@ -346,9 +346,14 @@ def write_table(
         ContractError: the rows break the contract.
         UserError: the file cannot be written.
     """
-    table = _to_arrow(frame, contract, provenance)
+    table = _to_arrow(frame, contract, _marked(provenance, path))
     with whole_file(path) as temporary:
         _write_parquet(table, temporary)
+
+
+def _marked(provenance: Provenance, place: Path | str) -> Provenance:
+    """The provenance of a table at a place, which says so where that is a rehearsal's."""
+    return replace(provenance, details={**provenance.details, **of_rehearsal([place])})
 
 
 def digest_table(frame: pd.DataFrame, contract: type[Table], provenance: Provenance) -> str:
@@ -392,6 +397,7 @@ def open_table(
         A function that validates and writes the next rows, which follow the earlier ones in the
         order of the key.
     """
+    provenance = _marked(provenance, place)
     with ExitStack() as opened:
         writers: list[parquet.ParquetWriter] = []
 

@@ -27,6 +27,7 @@ from worldprobe.models.registry import (
     stated_kind,
     with_article,
 )
+from worldprobe.models.stand_ins import stands_for
 from worldprobe.models.weights import (
     ADAPTER,
     ADAPTER_WEIGHTS,
@@ -824,7 +825,9 @@ def made_by_model(
             continued after an upgrade.
         **known: other fields of ``Provenance``: seed, canary.
     """
-    start = {"start": facts.bos} | taught_here(facts.checkpoint)
+    start: dict[str, Any] = {"start": facts.bos} | taught_here(facts.checkpoint)
+    if stands_for(facts.checkpoint):
+        start["rehearsal"] = True
     start |= {"pseudo_log_likelihood": facts.pseudo} if facts.pseudo else {}
     loaded = {"quantisation": facts.quantisation, "precision": facts.notes.get("precision")}
     start |= {key: value for key, value in loaded.items() if value}

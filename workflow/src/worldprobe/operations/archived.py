@@ -29,6 +29,7 @@ from worldprobe.benchmarks import (
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, write_members, write_text
 from worldprobe.operations.record import NO_ARCHIVE, RECORD, Record, write_changed
+from worldprobe.operations.rehearsal import folder_of_rehearsals
 from worldprobe.operations.settings import Settings
 from worldprobe.paths import RESULTS, StudyPaths, shipped_file
 from worldprobe.settings import read_registry, read_site
@@ -209,6 +210,8 @@ def open_archive(place: str, results: str = RESULTS, own_registry: str | None = 
     archive, inside = read_members(place)
     record = Record.parse(archive.read(inside[RECORD]), f"{place}: {RECORD}")
     name = record.study["study"]
+    if record.study.get("rehearsal"):
+        results = folder_of_rehearsals(results)
     if archive.is_folder and Path(place).resolve() != Path(results, name).resolve():
         fix = f"Move it to {results}/{name}."
         raise UserError(place, f"is not the folder of study {name} here.", fix)
@@ -239,6 +242,22 @@ def open_archive(place: str, results: str = RESULTS, own_registry: str | None = 
         frozenset(closed),
         frozenset(stated.keys() - (inside.keys() - closed)),
     )
+
+
+def open_folder(folder: Path) -> Archived:
+    """A finished study in its folder, wherever that is.
+
+    Raises:
+        UserError: it has no record, or this installation does not know what the study was.
+    """
+    if not (folder / RECORD).is_file():
+        problem = f"has no {RECORD}, so it is not a finished study."
+        raise UserError(
+            folder, problem, "Run `snakemake all` with its configuration, then pack it."
+        )
+    record = Record.parse((folder / RECORD).read_bytes(), str(folder / RECORD))
+    above = folder.parent.parent if record.study.get("rehearsal") else folder.parent
+    return open_archive(str(folder), str(above))
 
 
 def read_members(place: str) -> tuple[Archive, dict[str, str]]:

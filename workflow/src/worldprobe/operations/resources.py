@@ -88,7 +88,7 @@ def needs(card: Mapping[str, Any], gpu_memory_gb: float = 80.0) -> Needs:
     >>> needs({"control": {"steps": 0}, "dtype": "float32"})
     Needs(gpus=0, threads=1, mem_mb=3000, runtime=30)
     """
-    if "control" in card or card.get("tuned") == "small":
+    if _is_small(card):
         return Needs(card.get("tensor_parallel") or 0, 1, CONTROL_MEMORY_MB, 30)
     if card.get("engine") == "openai":  # a server elsewhere does the work
         return Needs(0, 1, CONTROL_MEMORY_MB, 240)
@@ -101,6 +101,11 @@ def needs(card: Mapping[str, Any], gpu_memory_gb: float = 80.0) -> Needs:
     # Several cores wait for each other where matrices are small.
     threads = 4 * gpus if weights_gb >= SMALL_GB else 1
     return Needs(gpus, threads, int(8_000 + 1.2e3 * weights_gb), int(60 + 4 * weights_gb))
+
+
+def _is_small(card: Mapping[str, Any]) -> bool:
+    """Whether a model is one of those that are made here, of a few million parameters at most."""
+    return "control" in card or card.get("tuned") == "small" or bool(card.get("stand_in"))
 
 
 def job_resources(
@@ -157,7 +162,7 @@ def tuning_needs(
     ... ).gpus
     4
     """
-    if "control" in card or card.get("tuned") == "small":
+    if _is_small(card):
         return Needs(0, settings["threads"], CONTROL_MEMORY_MB, settings["minutes"])
     parameters = card.get("parameters") or PARAMETERS
     is_full = settings["tuning"] == "full" or (

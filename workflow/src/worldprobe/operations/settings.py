@@ -19,6 +19,7 @@ from worldprobe.extensions import add_models
 from worldprobe.files import write_text
 from worldprobe.models.checkpoint import NO_ADAPTER, base_folder, folder_of
 from worldprobe.models.weights import files_of
+from worldprobe.operations import rehearsal
 from worldprobe.paths import RESULTS, shipped_file
 from worldprobe.settings import check_models, read_registry, read_site, read_study
 from worldprobe.settings.registry import Card
@@ -61,9 +62,14 @@ def read_settings(
     study = read_study(settings, files, settings_classes, options) | {"results": results}
     registry_file = str(shipped_file(Path(study["registry"])))
     registry = read_registry(registry_file)
+    if study["rehearsal"]:
+        study["results"] = rehearsal.folder_of_rehearsals(results)
+        study, registry = rehearsal.reduce(study, registry)
     registry |= add_models(study, registry)
     check_models(study, registry, files, registry_file)
     registry = complete_registry(study, registry)
+    if study["rehearsal"]:
+        registry = rehearsal.with_stand_ins(study, registry)
     for model in all_models(study):
         check_folders(model, registry[model], registry_file)
     site = read_site(str(shipped_file(Path("config/cluster.yaml"))), os.environ)
@@ -112,8 +118,8 @@ def model_files(card: Mapping[str, Any]) -> list[str]:
 
 
 def is_made(card: Mapping[str, Any]) -> bool:
-    """Whether the workflow trains the model itself."""
-    return bool(card.get("control") or card.get("tuned"))
+    """Whether the workflow makes the model itself."""
+    return bool(card.get("control") or card.get("tuned") or card.get("stand_in"))
 
 
 def is_folder(card: Mapping[str, Any]) -> bool:

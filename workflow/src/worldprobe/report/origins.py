@@ -145,8 +145,21 @@ def flags_note(provenance: Provenance, roster: Roster) -> str:
     return f"{shown}."
 
 
+#: What every page and table of a rehearsal says.
+REHEARSAL = (
+    "This is a rehearsal: tiny models with random weights answered a few items in the models'"
+    " places. None of its numbers is a result."
+)
+
+
+def rehearsal_note(provenance: Provenance, roster: Roster) -> str:
+    """The sentence that says that these are no results, or an empty string."""
+    return REHEARSAL if provenance.details.get("rehearsal") else ""
+
+
 #: Title -> note for tables and figures, and for the head of a report.
 NOTES = {
+    "Rehearsal": rehearsal_note,
     "Missing models": missing_note,
     "Models of other kinds": kinds_note,
     "Answers with flags": flags_note,

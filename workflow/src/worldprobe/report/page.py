@@ -23,7 +23,7 @@ from worldprobe.benchmark import NO_SECTION, Benchmark, Display, Section, taken_
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, read_text, write_text
-from worldprobe.provenance import Provenance
+from worldprobe.provenance import Provenance, is_rehearsed
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import NOTES, Methods, TableOrigin, notes
 from worldprobe.report.runtimes import Cost, RunTime, duration_in_words
@@ -465,7 +465,8 @@ def draw_figure(
         UserError: an input that cannot be read or does not have what the figure needs, or a suffix
             that is not known.
     """
-    render(_build(display, tables, roster, options), display.draw, out, width=width)
+    mark = REHEARSAL if any(map(is_rehearsed, tables)) else ""
+    render(_build(display, tables, roster, options), display.draw, out, mark=mark, width=width)
 
 
 def _check_origins(display: Display, tables: Paths) -> None:
@@ -493,6 +494,8 @@ def _build(display: Display, tables: Paths, roster: Roster, options: Mapping[str
     return display(*frames, **extras, **options)
 
 
+#: What stands across a figure of a rehearsal.
+REHEARSAL = "rehearsal: no result"
 NOTEBOOK_FIX = "Give an .ipynb file, e.g. from notebooks/."
 #: Seconds that a cell may take; the notebooks read finished tables, so they are quick.
 LONGEST_CELL = 300

@@ -674,6 +674,7 @@ def render(
     frame: pd.DataFrame,
     draw: Callable[..., Figure],
     paths: Sequence[Path | str],
+    mark: str = "",
     **options: object,
 ) -> None:
     """Write a figure in every form that ``paths`` names by suffix (.pdf, .svg, .png, .csv).
@@ -682,6 +683,7 @@ def render(
         frame: the tidy table; only what its CSV text contains reaches the drawing.
         draw: a drawing function of this package.
         paths: outputs.
+        mark: words across the whole figure; none by default.
         options: passed to ``draw``.
     """
     apply_settings()
@@ -702,9 +704,16 @@ def render(
                 " e.g. of Noto (fonts-noto-core, fonts-noto-cjk).",
                 letters[:20],
             )
+        if mark:
+            figure.text(0.5, 0.5, mark, **WATERMARK)
         write(figure, text, paths)
 
 
+#: How words across a figure look.
+WATERMARK: dict[str, Any] = {
+    **{"ha": "center", "va": "center", "fontsize": 30, "rotation": 20, "alpha": 0.18},
+    **{"color": "#B2182B", "zorder": 1000},
+}
 MISSING_COLOUR = "#E4E4E4"
 
 

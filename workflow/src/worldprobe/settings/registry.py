@@ -46,6 +46,8 @@ _OF_ENGINES = {
     "threads": ("transformers",),
     "plain": ("transformers",),
 }
+#: The server of a rehearsal: the job that asks it starts one (models/server/stand_in.py).
+REHEARSAL_ENDPOINT = "http://rehearsal.invalid/v1"
 #: Keys about a tokenizer.
 _OF_TOKENIZERS = ("trust_remote_code", "bos")
 #: Rows of tables that are not models.
@@ -222,6 +224,11 @@ class Card(Loading):
 
     chat: bool = False
     """Whether the model is tuned to follow instructions."""
+
+    architecture: Annotated[str, Field(pattern="^[a-z0-9_-]+$")] | None = None
+    """What a rehearsal's stand-in is built like: `model_type` of the checkpoint's config.json. Only
+    needed where `family` or a folder's config.json does not say it.
+    """
 
     display_name: Text
     """Name in tables and figures."""

@@ -37,7 +37,7 @@ Blocks = Callable[..., Mapping[str, type[Block]]]
 B = TypeVar("B", bound=Block)
 
 #: Folders of results/ that all studies share.
-_SHARED = ("models", "controls")
+_SHARED = ("models", "controls", "rehearsal")
 
 
 class Report(Block):
@@ -99,7 +99,8 @@ class SharedSettings(Block):
 
     study: str = Field("default", pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=60)
     """Name of the study, of letters, digits, dashes and underscores. Its results are in
-    `results/NAME`, so studies never overwrite each other; `models` and `controls` are taken.
+    `results/NAME`, so studies never overwrite each other; `models`, `controls` and `rehearsal` are
+    taken.
     """
 
     registry: Text = str(REGISTRY)
@@ -122,6 +123,12 @@ class SharedSettings(Block):
     allow_missing: bool = True
     """Whether the models that have answers are summarised when others failed. Tables, captions and
     the report name the missing ones.
+    """
+
+    rehearsal: bool = False
+    """Whether to rehearse: the whole study with a few items, and in the place of each model a tiny
+    random one of its architecture, in minutes and without a network. Its results are in
+    `results/rehearsal` and mean nothing.
     """
 
     controls: Controls = Controls()

@@ -17,6 +17,7 @@ from worldprobe.benchmarks.ewok.outputs import (
 )
 from worldprobe.benchmarks.ewok.report import compose
 from worldprobe.benchmarks.ewok.settings import Ewok
+from worldprobe.benchmarks.ewok.study import rehearse
 
 SECTIONS = (
     Section(
@@ -55,4 +56,5 @@ BENCHMARK = Benchmark(
     page=Page(SECTIONS, Input(Summaries), compose, page_files),
     reproduce=reproduce,
     evaluation=EVALUATION,
+    rehearse=rehearse,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from worldprobe.benchmark import Registry, Study
 from worldprobe.benchmarks.ewok.vocabulary import is_graded, is_prompted
@@ -75,6 +76,17 @@ def prompt_file(name: str) -> Path:
         if "/" not in name and not name.endswith((".yaml", ".yml"))
         else Path(name)
     )
+
+
+#: Templates of a rehearsal: two of each domain of our own materials.
+REHEARSED = 26
+
+
+def rehearse(block: dict[str, Any]) -> None:
+    """Make a study's block that of a rehearsal, in place: a few templates of each domain."""
+    conditions = [block, *block["conditions"].values()]
+    for part in (condition[key] for condition in conditions for key in ("items", "prompting")):
+        part["limit"] = min(part["limit"] or REHEARSED, REHEARSED)
 
 
 def has_responses(study: Study) -> bool:

@@ -6,7 +6,13 @@ from worldprobe.benchmark import Benchmark, Page, Section, find_displays
 from worldprobe.benchmarks.worldsense import figures, tables
 from worldprobe.benchmarks.worldsense.analysis.reproduction import reproduce
 from worldprobe.benchmarks.worldsense.evaluation import EVALUATION
-from worldprobe.benchmarks.worldsense.outputs import answers, extra_models, outputs, page_files
+from worldprobe.benchmarks.worldsense.outputs import (
+    answers,
+    extra_models,
+    outputs,
+    page_files,
+    rehearse,
+)
 from worldprobe.benchmarks.worldsense.report import compose
 from worldprobe.benchmarks.worldsense.selection import SUMMARIES
 from worldprobe.benchmarks.worldsense.settings import WorldSense, complete_registry
@@ -51,4 +57,5 @@ BENCHMARK = Benchmark(
     page=Page(SECTIONS, SUMMARIES, compose, page_files),
     reproduce=reproduce,
     evaluation=EVALUATION,
+    rehearse=rehearse,
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 from worldprobe.benchmark import PageFiles, Registry, Study
 from worldprobe.benchmarks.worldsense.skins import vocabulary
@@ -19,10 +20,12 @@ def root(study: Study) -> str:
 
 
 def trial_table(study: Study, name: str) -> str:
-    """A set of trials: the study's own, or the released one."""
+    """A set of trials: the study's own, the released one, or a sample of it."""
     released = study["worldsense"]["released"]
     if released is not None:
-        return released_trials(released, name)
+        whole = released_trials(released, name)
+        is_sampled = study["worldsense"]["limit"]
+        return f"{root(study)}/trials/{name}.jsonl.bz2" if is_sampled else whole
     return f"{root(study)}/trials/{name}.parquet"
 
 
@@ -36,8 +39,22 @@ def released_trials(folder: str, name: str) -> str:
 
 
 def examples_table(study: Study, name: str) -> str:
-    """Solved trials like those of a set, from which examples are drawn."""
+    """Solved trials like those of a set, from which examples are drawn: the released set itself."""
+    if study["worldsense"]["released"] is not None:
+        return released_trials(study["worldsense"]["released"], name)
     return f"{root(study)}/examples/{name}.parquet"
+
+
+#: Trials of each set in a rehearsal.
+REHEARSED = 60
+#: Tuples of a cell from which the examples of each of them can be drawn.
+ENOUGH_EXAMPLES = 6
+
+
+def rehearse(block: dict[str, Any]) -> None:
+    """Make a study's block that of a rehearsal, in place: a sample of each set."""
+    block["limit"] = min(block["limit"] or REHEARSED, REHEARSED)
+    block["per_cell"], block["asking"]["examples_per_cell"] = 1, ENOUGH_EXAMPLES
 
 
 def asked_sets(study: Study) -> list[str]:

@@ -193,6 +193,11 @@ class WorldSense(Part):
     set its own, 31 for `test`.
     """
 
+    limit: Count | None = None
+    """Largest number of trials of each set that are asked, sampled as whole tuples, in proportion
+    from each problem; by default all. Numbers of a sample are not compared with the published.
+    """
+
     promptings: Distinct[Text] = ["constrained"]
     """Prompting strategies, as names of sets in `resources/prompts/worldsense`, or YAML files; with
     none, no model is asked. `constrained` is what small models can do; `basic`, `cot`, `icl_iid`,

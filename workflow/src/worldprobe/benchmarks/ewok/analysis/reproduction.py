@@ -13,6 +13,7 @@ import pandas as pd
 
 from worldprobe.analysis.reproduction import (
     FIX,
+    REHEARSAL,
     Checked,
     Finding,
     compare_numbers,
@@ -25,6 +26,7 @@ from worldprobe.benchmarks.ewok.vocabulary import is_rated
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
+from worldprobe.provenance import is_rehearsed
 from worldprobe.settings.documents import read_yaml
 
 COLUMNS = ("block", "quantity", "model", "eval_type", "grouping", "group", "printed", "digits")
@@ -183,6 +185,7 @@ class Results:
         target_coding: of the mixed model.
         items: contracts.Items, or None.
         is_official: whether the items are the official ones; None where it is not known.
+        is_rehearsal: whether stand-ins answered in the models' places.
     """
 
     summaries: pd.DataFrame
@@ -191,6 +194,7 @@ class Results:
     target_coding: str = "deviation"
     items: pd.DataFrame | None = None
     is_official: bool | None = None
+    is_rehearsal: bool = False
 
 
 def check_reproduction(published: Published, results: Results) -> pd.DataFrame:
@@ -296,6 +300,8 @@ class _LookUp:
 
     def find(self, number: dict[str, Any]) -> Finding:
         found = self.finders[number["block"]](number)
+        if self.results.is_rehearsal and not found.status:
+            return Finding(found.value, found.text, "not_comparable", REHEARSAL)
         if self.results.is_official is False and not found.status:
             return Finding(found.value, found.text, "not_comparable", NOT_THE_ITEMS)
         return found
@@ -446,7 +452,7 @@ def reproduce(
     )
     check_same_items(computed)
     results, inputs = (
-        Results(read_table(summaries, Summaries)),
+        Results(read_table(summaries, Summaries), is_rehearsal=is_rehearsed(summaries)),
         {"summaries": summaries, "published": published},
     )
     if coefficients:

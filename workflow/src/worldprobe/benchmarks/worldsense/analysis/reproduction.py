@@ -86,7 +86,7 @@ def _plain(name: str) -> str:
 
 
 _SERIES = ("condition", "eval_type", "model")
-OTHER_TRIALS = "answers to trials that worldprobe generated; the paper's are of its own set"
+OTHER_TRIALS = "answers to other trials than the whole of the paper's own set"
 #: What the text says of a way of asking: points of accuracy above basic prompting.
 GAIN = "accuracy_gain"
 OTHER_BENCHMARK = "a number of another benchmark"
@@ -189,10 +189,9 @@ def reproduce(summaries: Path, published: Path) -> Checked:
         summaries: summaries table.
         published: folder of the published numbers.
     """
-    file, released = (
-        published / "worldsense.csv",
-        released_sets(read_provenance(summaries).inputs.values()),
-    )
+    file, made = published / "worldsense.csv", read_provenance(summaries)
+    # Stand-ins may be asked whole sets, too.
+    released = set() if made.details.get("rehearsal") else released_sets(made.inputs.values())
     table = check_reproduction(read_published(file), read_table(summaries, Summaries), released)
     told = {"summary": summary_line(table), "source": SOURCE, "released_sets": sorted(released)}
     return Checked(table, Reproduction, {"summaries": summaries, "published": file}, told)

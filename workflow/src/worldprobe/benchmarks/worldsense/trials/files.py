@@ -20,6 +20,7 @@ import pandas as pd
 import pyarrow as arrow
 import pyarrow.parquet as parquet
 
+from worldprobe.analysis.sampling import stratified
 from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.benchmarks.worldsense.problems import worlds
 from worldprobe.benchmarks.worldsense.problems.problems import MOST_UPDATES
@@ -128,6 +129,19 @@ def read_official(path: Path | str) -> pd.DataFrame:
     frame.insert(0, "number", range(len(frame)))
     check_tuples(frame, str(path))
     return frame
+
+
+def sample_tuples(trials: pd.DataFrame, size: int) -> pd.DataFrame:
+    """Whole tuples of trials, in their order: a few that stand for all.
+
+    Args:
+        trials: in our columns.
+        size: number of trials, at most, in proportion from each problem; one tuple of each problem,
+            if it is lower.
+    """
+    tuples = trials.groupby("tuple_id", sort=False)["problem"].first()
+    mask = stratified(list(tuples), list(tuples.index), size * len(tuples) // len(trials))
+    return trials[trials["tuple_id"].isin(tuples.index[mask])]
 
 
 def write_official(

@@ -1,0 +1,121 @@
+"""The road: every study of the repository, rehearsed to its last figure."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from command_line import check_success, run
+from worldprobe.benchmarks import outputs
+from worldprobe.contracts import read_provenance
+from worldprobe.operations.settings import read_settings
+
+Snakemake = Callable[..., subprocess.CompletedProcess[str]]
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+EXPERIMENTS = sorted(path.stem for path in (CONFIG / "experiments").glob("*.yaml"))
+#: A model of the paper's of each architecture; Gemma, MPT and Falcon are tuned to converse.
+ARCHITECTURES = ["gpt2_xl", "phi_1", "gemma_1.1_2b", "mpt_7b_chat", "falcon_7b_instruct"]
+ARCHITECTURES += ["Mistral_7B", "Mixtral_8x7B", "Llama_3_70B"]
+#: Materials of ours in the place of the official ones.
+OURS = {"materials": {"source": "builtin", "compat": False, "release_filter": False}}
+WITHOUT_R = {"mixed_model": {"enabled": False}}
+ARCHIVE = Path("resources/downloads/ewok-config.zip")
+RELEASE = Path("resources/downloads/worldsense/data/worldsense")
+
+
+@pytest.fixture
+def rehearse(
+    snakemake: Snakemake, tmp_path: Path, reduced: tuple[Path, ...]
+) -> Callable[..., Path]:
+    """A function: rehearse a configuration with what differs from it, and check that all that it is
+    for is there; returns the folder of its results.
+    """
+
+    def call(file: Path, folder: Path = tmp_path, **changes: object) -> Path:
+        if len(reduced) > 1:  # there is no R
+            changes = {**changes, "ewok": {**changes.get("ewok", {}), **WITHOUT_R}}  # type: ignore[dict-item]
+        more = folder / "more.yaml"
+        more.write_text(yaml.safe_dump({"rehearsal": True, **changes}))
+        files = (file, more)
+        done = snakemake(folder, "--show-failed-logs", "--keep-going", configuration=files)
+        check_success(done)
+        assert "Nothing to be done" in snakemake(folder, "--dry-run", configuration=files).stdout
+        merged: dict[str, object] = {}
+        from worldprobe.settings.study import merge
+
+        for path in files:
+            merged = merge(merged, yaml.safe_load(path.read_text()))
+        here = Path.cwd()
+        try:
+            os.chdir(folder)
+            found = read_settings(merged, [], {})
+        finally:
+            os.chdir(here)
+        left = [path for path in outputs(found.study, found.registry) if "/rehearsal/" in path]
+        assert left
+        assert [path for path in left if not (folder / path).exists()] == []
+        return folder / "results" / "rehearsal" / str(merged["study"])
+
+    return call
+
+
+def check_marks(results: Path) -> None:
+    """Everything says that it is a rehearsal's."""
+    tables = sorted(results.rglob("*.parquet"))
+    assert tables
+    assert [path for path in tables if not read_provenance(path).details.get("rehearsal")] == []
+    for page in (results / "report.html", *results.glob("items.html")):
+        assert "This is a rehearsal" in page.read_text()
+    for figure in results.glob("*/figures/*.svg"):
+        assert "rehearsal" in figure.read_text()
+
+
+def test_the_papers_configuration_is_rehearsed_to_its_last_figure(
+    rehearse: Callable[..., Path],
+) -> None:
+    changes = {"models": ARCHITECTURES, "ewok": OURS, "report": {"notebooks": []}}
+    results = rehearse(CONFIG / "paper.yaml", **changes)
+    check_marks(results)
+    assert len(list(results.glob("ewok/figures/*.svg"))) >= 8
+    assert len(list(results.glob("ewok/tables/*.csv"))) >= 14
+    assert not (results.parent / "models").exists(), "a model was fetched"
+
+
+@pytest.fixture
+def released(tmp_path: Path, reference: Path, worldsense_release: Path) -> Path:
+    """A folder with the official archive, WorldSense's released test set, and sets of ours in the
+    form of the others, which are not here.
+    """
+    (tmp_path / ARCHIVE).parent.mkdir(parents=True)
+    shutil.copy(reference / "ewok-config.zip", tmp_path / ARCHIVE)
+    shutil.copytree(worldsense_release / "test_set", tmp_path / RELEASE / "test_set")
+    for name in ("memorisation", "ood-size", "ood-query", "ood-problem"):
+        ours, place = tmp_path / f"{name}.parquet", tmp_path / RELEASE / "other_tests" / name
+        place.mkdir(parents=True)
+        assert run(f"worldsense generate {name} --per-cell 6 --out {ours}") == 0
+        assert run(f"worldsense export {ours} --out {place / 'trials.jsonl.bz2'}") == 0
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["paper", "worldsense"])
+def test_the_papers_configuration_is_rehearsed_on_the_released_materials(
+    name: str, rehearse: Callable[..., Path], released: Path
+) -> None:
+    check_marks(rehearse(CONFIG / f"{name}.yaml", released))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["config", "worldsense_ours"])
+def test_other_studies_are_rehearsed(name: str, rehearse: Callable[..., Path]) -> None:
+    check_marks(rehearse(CONFIG / f"{name}.yaml"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_is_rehearsed(name: str, rehearse: Callable[..., Path]) -> None:
+    check_marks(rehearse(CONFIG / "experiments" / f"{name}.yaml"))

@@ -1,0 +1,219 @@
+"""Stand-ins for models in a rehearsal: tiny, of the models' own architectures, with random weights.
+
+They are made here, without a network. What they answer means nothing; their tokenizer learns from
+the prompts, and what the prompts ask for is likelier than other tokens, so that answers are read in
+every way: right, wrong, several at once, none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from inspect import getattr_static
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, KINDS, MASKED
+from worldprobe.paths import RESOURCES
+from worldprobe.provenance import made
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedTokenizerFast
+
+#: Architectures whose tokenizers are of SentencePiece's kind and put a start token before a text;
+#: those of the others split into bytes and put none.
+WITH_START = frozenset({"gemma", "llama", "mistral", "mixtral"})
+#: What prompts ask for, as one token each where the tokenizer has it.
+ANSWERS = frozenset(["1", "2", "3", "4", "5", "TRUE", "FALSE", "POSSIBLE", "IMPOSSIBLE"])
+#: How much larger the output weights of these tokens, and of the end, are.
+BOOST = 6.0
+VOCABULARY = 2000
+#: Standard names of a configuration's sizes (a configuration maps them to its own), and those that
+#: only some have.
+SIZES = {
+    **{"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4},
+    **{"num_key_value_heads": 2, "head_dim": 8, "intermediate_size": 64, "d_ff": 64},
+    **{"max_position_embeddings": 16_384, "max_seq_len": 16_384, "n_positions": 16_384},
+    **{"encoder_layers": 2, "decoder_layers": 2, "num_layers": 2, "num_decoder_layers": 2},
+    **{"num_local_experts": 4, "initializer_range": 0.3},
+}
+#: Messages in a row, and who speaks next.
+CHAT_TEMPLATE = (
+    "{% for message in messages %}<{{ message.role }}> {{ message.content }}\n{% endfor %}"
+    "{% if add_generation_prompt %}<assistant> {% endif %}"
+)
+
+
+def make_stand_in(architecture: str, kind: str, is_chat: bool, name: str, folder: Path) -> None:
+    """Write a stand-in in Hugging Face format; the same arguments give the same bytes.
+
+    Args:
+        architecture: ``model_type`` of transformers, e.g. gpt2.
+        kind: causal, masked or encoder-decoder.
+        is_chat: whether its tokenizer has a chat template.
+        name: the model that it stands for; the weights are drawn by it.
+        folder: to be written; it exists and is empty.
+
+    Raises:
+        UserError: transformers knows no such architecture, or none of this kind.
+    """
+    import torch
+
+    tokenizer = _tokenizer(architecture, kind, is_chat)
+    torch.manual_seed(int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big"))
+    model = _auto_class(architecture, kind).from_config(_config(architecture, kind, tokenizer))
+    head = model.get_output_embeddings()
+    likelier = [
+        token
+        for token in range(len(tokenizer))
+        if tokenizer.decode([token]).strip() in ANSWERS or token == tokenizer.eos_token_id
+    ]
+    with torch.no_grad():
+        head.weight[likelier] *= BOOST
+    tokenizer.save_pretrained(folder)
+    model.eval().save_pretrained(folder)
+    details = {"stands_for": name, "architecture": architecture}
+    note = made(1, packages=["torch", "transformers", "tokenizers"], details=details)
+    (folder / "provenance.json").write_text(f"{note.to_json()}\n", encoding="utf-8")
+
+
+def _auto_class(architecture: str, kind: str) -> Any:
+    """The class of transformers that makes a model of a kind from a configuration.
+
+    Raises:
+        UserError: it knows no such architecture, or none of this kind.
+    """
+    from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
+    from transformers.models.auto import modeling_auto as mappings
+
+    classes = {
+        CAUSAL: (AutoModelForCausalLM, mappings.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
+        MASKED: (AutoModelForMaskedLM, mappings.MODEL_FOR_MASKED_LM_MAPPING_NAMES),
+        ENCODER_DECODER: (
+            AutoModelForSeq2SeqLM,
+            mappings.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+        ),
+    }
+    found, known = classes[kind]
+    if architecture not in known:
+        raise UserError(
+            f"architecture {architecture}",
+            f"transformers has no {kind} model of it{did_you_mean(architecture, known)}",
+            "Write the `model_type` of the checkpoint's config.json as `architecture` in the"
+            " model's card.",
+        )
+    return found
+
+
+def _config(architecture: str, kind: str, tokenizer: PreTrainedTokenizerFast) -> PretrainedConfig:
+    from transformers import CONFIG_MAPPING
+
+    config = CONFIG_MAPPING[architecture]
+    plain = config()
+    names = getattr(config, "attribute_map", {})
+    sizes = {
+        names.get(key, key): size
+        for key, size in SIZES.items()
+        if hasattr(plain, key) and not isinstance(getattr_static(config, key, None), property)
+    }
+    ids = {
+        f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in ("bos", "eos", "pad")
+    }
+    if kind == ENCODER_DECODER:
+        ids["decoder_start_token_id"] = tokenizer.pad_token_id
+    return config(vocab_size=len(tokenizer), **sizes, **ids)
+
+
+def _tokenizer(architecture: str, kind: str, is_chat: bool) -> PreTrainedTokenizerFast:
+    """A tokenizer that learned from the prompts, of the kind that the architecture's models have:
+    with a start token (SentencePiece), between special tokens (masked models), or neither (bytes).
+    """
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    is_causal, has_start = kind == CAUSAL, architecture in WITH_START
+    roles = {"eos_token": "</s>" if has_start or not is_causal else "<|endoftext|>"}
+    roles["bos_token"] = roles["eos_token"] if not has_start and is_causal else "<s>"
+    roles |= {"unk_token": "<unk>"} if has_start or not is_causal else {}
+    if not is_causal:
+        roles |= {"pad_token": "<pad>", "mask_token": "<mask>"}
+        roles |= {"cls_token": "<s>", "sep_token": "</s>"} if kind == MASKED else {}
+    special = list(dict.fromkeys(roles.values()))
+    if has_start:
+        special += [f"<0x{byte:02X}>" for byte in range(256)]
+        tokenizer = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>"))
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
+        tokenizer.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace()])
+        alphabet = []
+    else:
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = decoders.ByteLevel()
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCABULARY,
+        special_tokens=special,
+        initial_alphabet=alphabet,
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(_texts(), trainer)
+    around = {CAUSAL: "<s> $A" if has_start else "", MASKED: "<s> $A </s>"}.get(kind, "$A </s>")
+    if around:
+        named = [(word, tokenizer.token_to_id(word)) for word in ("<s>", "</s>")]
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single=around, special_tokens=[one for one in named if one[0] in around]
+        )
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **roles)
+    if is_chat:
+        wrapped.chat_template = CHAT_TEMPLATE
+    return wrapped
+
+
+def _texts() -> Iterator[str]:
+    """What the tokenizers learn from: the prompts."""
+    for path in sorted((RESOURCES / "prompts").rglob("*.yaml")):
+        yield from path.read_text(encoding="utf-8").splitlines()
+
+
+def stands_for(checkpoint: str) -> str | None:
+    """The model that a folder's stand-in stands for; None: it is no stand-in.
+
+    Args:
+        checkpoint: a folder, or anything else that names a model.
+    """
+    try:
+        text = (Path(checkpoint) / "provenance.json").read_text(encoding="utf-8")
+        return json.loads(text)["details"].get("stands_for")
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        return None
+
+
+def described(card: dict[str, Any]) -> str:
+    """A card's stand-in as the command `models stand-in` takes it: architecture, kind, and whether
+    it chats.
+
+    >>> described({"stand_in": "gemma", "kind": "causal", "chat": True})
+    'gemma+chat'
+    """
+    kind = [] if card["kind"] == CAUSAL else [card["kind"]]
+    return "+".join([card["stand_in"], *kind, *(["chat"] if card["chat"] else [])])
+
+
+def read_description(text: str) -> tuple[str, str, bool]:
+    """Architecture, kind, and whether it chats: the inverse of ``described``.
+
+    >>> read_description("bert+masked"), read_description("gemma+chat")
+    (('bert', 'masked', False), ('gemma', 'causal', True))
+
+    Raises:
+        UserError: a word is unknown.
+    """
+    architecture, *words = text.split("+")
+    if unknown := [word for word in words if word not in (*KINDS, "chat")]:
+        raise UserError(
+            text, f"{unknown[0]} is no kind of model.", f"Choose from {', '.join(KINDS)}, chat."
+        )
+    kind = next((word for word in words if word in KINDS), CAUSAL)
+    return architecture, kind, "chat" in words
