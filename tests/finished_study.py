@@ -42,7 +42,7 @@ groups: {field: field}
 def record(folder, study, tables):
     """Write a study's record as its rule does."""
     settings = json.dumps(recorded_settings(study))
-    words = ["archive", "record", *map(str, tables), "--settings", settings]
+    words = ["archive", "record-study", *map(str, tables), "--settings", settings]
     assert main([*words, "--registry", "models.yaml", "--out", str(folder / "study.json")]) == 0
 
 

@@ -41,10 +41,10 @@ rule record_study:
         trained=options(trained=TRAINED),
         answers=STUDY.answers,
         jobs=STUDY.benchmarks,
-        code=digest_code("archive record"),
+        code=digest_code("archive record-study"),
     message:
         "Recording what the study is"
     shell:
-        "worldprobe archive record {input.tables:q} --settings {params.settings:q} --registry {params.registry:q}"
+        "worldprobe archive record-study {input.tables:q} --settings {params.settings:q} --registry {params.registry:q}"
         " {params.missing} {params.trained} --benchmarks {params.jobs:q} --answers {params.answers:q}"
         " --out {output.record:q} &> {log:q}"

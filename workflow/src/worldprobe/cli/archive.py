@@ -21,7 +21,7 @@ Files = Annotated[Sequence[Place], Parameter(consume_multiple=True)]
 
 
 @app.command
-def record(
+def record_study(
     tables: Sequence[Place] = (),
     /,
     *,

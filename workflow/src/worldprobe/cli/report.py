@@ -27,7 +27,7 @@ RULEGRAPH = (
     "The rules of the workflow; an arrow leads from a rule to one that reads its output. Arrows"
     " implied by others are left out."
 )
-RECORD_FIX = "Write it with `worldprobe archive record`, or leave it out."
+RECORD_FIX = "Write it with `worldprobe archive record-study`, or leave it out."
 Files = Annotated[Sequence[Place], Parameter(consume_multiple=True)]
 
 
@@ -76,7 +76,7 @@ def build(
 
     Args:
         title: heading of the page (default: the question of the benchmark)
-        record: record of the study (from `worldprobe archive record`), for run times and costs
+        record: record of the study (from `worldprobe archive record-study`), for run times and costs
         item_text: items of which one per domain is shown; only worldprobe's own (one table per
             benchmark)
         rulegraph: picture of the workflow's rules (SVG)

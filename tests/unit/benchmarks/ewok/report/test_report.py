@@ -127,7 +127,9 @@ def page(small_study, tmp_path_factory) -> Path:
     command += f" --figures {folder}/concepts.svg --tables {folder}/mean_accuracy.json"
     took = f"--benchmarks {folder}/benchmarks --answers {folder}/answers"
     settings = "--settings '" + json.dumps({"study": "small", "benchmarks": ["ewok"]}) + "'"
-    known = f"archive record {items} {scores} {settings} --registry {small_study.registry_path}"
+    known = (
+        f"archive record-study {items} {scores} {settings} --registry {small_study.registry_path}"
+    )
     assert run(f"{known} {took} --out {folder}/study.json") == 0
     command += f" --made-from {items} {scores} --record {folder}/study.json"
     assert run(f"{command} --out {folder}/report.html") == 0
