@@ -76,7 +76,7 @@ def build(
 
     Args:
         title: heading of the page (default: the question of the benchmark)
-        record: record of the study (from `worldprobe archive record-study`), for run times and costs
+        record: record of the study (from `worldprobe archive record-study`), for run times
         item_text: items of which one per domain is shown; only worldprobe's own (one table per
             benchmark)
         rulegraph: picture of the workflow's rules (SVG)
