@@ -5,9 +5,9 @@ QUICK = not (slow or whole_run or vllm or slurm or survey or release)
 .PHONY: reproduce test test-all test-slurm test-survey release-check rulegraph numbers settings docs format python
 
 reproduce: python
-	@rm -rf results/*/logs/fetch_model results/*/logs/fetch_baseline
 	@$(RUN) --quiet all --until fetch_model fetch_baseline || echo "Going on without what could not be fetched."
-	@if envs/install-r; then $(RUN); else echo "Going on without the mixed-effects model."; $(RUN) --config "ewok={mixed_model: {enabled: false}}"; fi
+	@if envs/install-r; then $(RUN) --config fetch_again=false; else echo "Going on without the mixed-effects model."; \
+		$(RUN) --config fetch_again=false "ewok={mixed_model: {enabled: false}}"; fi
 	@echo "Tables:  results/default/ewok/tables/, results/default/worldsense/tables/"
 	@echo "Figures: results/default/ewok/figures/, results/default/worldsense/figures/"
 	@echo "Report:  results/default/report.html"
@@ -25,11 +25,11 @@ test-all: python
 	.venv/bin/pytest -n auto --maxprocesses 4 -m "not slurm"
 
 test-slurm: python
-	WORLDPROBE_INSTALL_SLURM=1 .venv/bin/pytest -m slurm tests/workflow
+	WORLDPROBE_INSTALL_SLURM=1 .venv/bin/pytest -m slurm $(AGAIN) tests/workflow
 
 test-survey: python
 	envs/install-survey
-	.venv/bin/pytest -m survey tests/extensions/survey/browser
+	.venv/bin/pytest -m survey $(AGAIN) tests/extensions/survey/browser
 
 # Before a tag: both archives, one version everywhere, and an installation into an empty environment from the package index (1.5 GB).
 release-check: python

@@ -88,7 +88,7 @@ def test_the_page_on_clusters_shows_what_models_plan_prints(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    assert run("models plan") == 0
+    assert run("models plan --configfile config/paper.yaml") == 0
     printed = capsys.readouterr().out.splitlines()
     page = (ROOT / "docs" / "cluster.md").read_text()
     shown = page[page.index("\nmodel  ") + 1 :].partition("```")[0].splitlines()

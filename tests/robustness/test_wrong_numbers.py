@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import run
+from worldprobe.archives import encrypt
 from worldprobe.benchmarks.ewok import contracts
 from worldprobe.benchmarks.worldsense.skins.skins import FOLDER as SKINS
 from worldprobe.benchmarks.worldsense.skins.skins import check_skins
@@ -115,6 +116,33 @@ def test_the_wide_form_reaches_every_item_with_the_texts(check, study, tmp_path:
     )
     assert set(ratings(tmp_path)["item_id"]) == set(items["item_id"][:2])
     assert ratings(tmp_path)["n_raters"].isna().all()
+
+
+def test_the_archive_of_released_results_gives_the_ratings_of_its_csvs_once(
+    study, tmp_path: Path, check
+) -> None:
+    items = read_table(study["items"], contracts.Items)
+    texts = ["context1", "context2", "target1", "target2"]
+    rated = {
+        f"response_mean_target{t}_context{c}": 1 + 3 * (t == c) for t in (1, 2) for c in (1, 2)
+    }
+    rows = items.loc[[0], texts].assign(**rated)
+    rows = rows.rename(columns={name: name.capitalize() for name in texts})
+    csv = "# a canary line\n" + pd.concat([rows, rows]).to_csv(index=False)
+    members = {
+        "outputs_human/results_by_domain/one.csv": csv.encode(),
+        "outputs/results/eval=logprobs/model=a/one.csv": b"a,b\n1,2\n",
+        "notes.txt": b"nothing",
+    }
+    (tmp_path / "released.zip").write_bytes(encrypt(members, "a password"))
+    line = "import human-ratings {items} {folder}/released.zip --out {folder}/r.parquet"
+    check(line, "the password is wrong")
+    (tmp_path / "released.zip").write_bytes(encrypt(members, "hunter2secret"))
+    check(line, status=0)
+    assert ratings(tmp_path)["rating"].tolist() == [4, 1, 1, 4]
+    del members["outputs_human/results_by_domain/one.csv"]
+    (tmp_path / "released.zip").write_bytes(encrypt(members, "hunter2secret"))
+    check(line, "contains no CSV with people's mean ratings")
 
 
 @pytest.mark.parametrize(

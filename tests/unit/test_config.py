@@ -198,3 +198,20 @@ def test_what_yaml_1_1_and_1_2_read_differently_is_refused_with_its_line(
         assert instead in told.value.fix
     path.write_text(f'b: "{written}"\n')
     assert settings.read_yaml(path).document == {"b": written}
+
+
+def test_examples_of_another_domain_are_refused_where_a_set_has_but_one() -> None:
+    def refused(block: str) -> str:
+        try:
+            study_of(
+                f"benchmarks: [worldsense]\nworldsense: {{sets: [test, ood-problem], {block}}}"
+            )
+        except UserError as error:
+            return f"{error.where} {error.problem}"
+        return ""
+
+    found = refused("promptings: [basic, icl_ood]")
+    assert "worldsense.promptings[1]" in found
+    assert "all skins of the set ood-problem are of one" in found
+    assert not refused("promptings: [basic, icl_ood], other_promptings: [basic]")
+    assert "other_promptings[0]" in refused("promptings: [basic], other_promptings: [icl_ood]")

@@ -24,6 +24,7 @@ from typing import Any
 import pandas as pd
 import psutil
 import pytest
+import yaml
 
 from command_line import check_success
 from worldprobe.contracts import read_table
@@ -487,3 +488,34 @@ def test_a_series_in_several_jobs_has_the_curves_of_one_job(
     ]
     for split, whole in zip(in_jobs, in_one, strict=True):
         pd.testing.assert_frame_equal(split, whole)
+
+
+def test_a_rehearsal_of_both_papers_goes_through_slurm_to_its_report(
+    slurm: Any, repository: Path, tmp_path: Path
+) -> None:
+    study = Study(tmp_path, repository, slurm)
+    del study.environment["BASH_ENV"]  # the real commands
+    changes = {
+        "rehearsal": True,
+        "models": ["gpt2_xl", "gemma_1.1_2b"],
+        "report": {"notebooks": []},
+        "ewok": {
+            "materials": {"source": "builtin", "compat": False, "release_filter": False},
+            "eval_types": ["logprobs", "likert_constrained_two", "choice_constrained_two"],
+            "mixed_model": {"enabled": False},
+        },
+        "worldsense": {"released": None, "sets": ["test"], "models": ["GPT4", "Llama2-chat-70B"]},
+    }
+    (tmp_path / "more.yaml").write_text(yaml.safe_dump(changes))
+    study.configuration = [
+        str(repository / "config" / "paper.yaml"),
+        str(tmp_path / "more.yaml"),
+    ]
+    done = study.run("all")
+    check_success(done)
+    submitted = set(re.findall(r"SLURM jobid \d+ \(log: \S*/rule_(\w+)/", done.stderr))
+    assert {"score", "ask"} <= submitted
+    assert not {"ask_server", "make_stand_ins"} & submitted
+    results = tmp_path / "results" / "rehearsal" / "paper"
+    assert "This is a rehearsal" in (results / "report.html").read_text()
+    assert list(results.glob("worldsense/responses/test/cot/GPT4.parquet"))

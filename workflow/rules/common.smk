@@ -6,7 +6,7 @@ import shlex
 import shutil
 import sys
 import time
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from snakemake.path_modifier import PathModifier
@@ -38,10 +38,10 @@ from worldprobe.stages import digest_code
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_state, files_below
 from worldprobe.models.controls import MATERIALS, corpus
-from worldprobe.operations import archived, record, settings, status
+from worldprobe.operations import archived, costs, record, settings, status
 from worldprobe.operations.environment import jobs_source, state_site
 from worldprobe.operations.resources import job_resources, limits, needs, tuning_needs
-from worldprobe.paths import REPOSITORY, RESULTS, StudyPaths
+from worldprobe.paths import DOWNLOADS, LISTING, REPOSITORY, RESULTS, StudyPaths, shipped_file
 from worldprobe.report.model_names import roster_of
 from worldprobe.settings.blocks import option_words
 
@@ -162,6 +162,16 @@ study, registry, registry_file, site = (
         RESULTS_FOLDER,
     )
 )
+#: Files and baselines that an earlier run could not fetch, and why; the study is made without them, and they are tried again.
+UNFETCHED = status.share_with_jobs(
+    {} if ARCHIVED else status.unfetched(study),
+    workflow.is_main_process,
+    "WORLDPROBE_UNFETCHED",
+)
+#: The study as it was asked for.
+ASKED_FOR = study
+RETRIED = {name: path for name, path in benchmarks.downloads(study).items() if name in UNFETCHED}
+study = benchmarks.without_downloads(study, UNFETCHED)
 registry_file = settings.shown_registry(
     study, registry, registry_file, Path(".snakemake/registries")
 )
@@ -183,12 +193,16 @@ def limit_resources(models):
 
 
 limit_resources([] if ARCHIVED else benchmarks.all_models(study))
+#: Models that cannot be had before somebody sets a token or a key, and why.
+REFUSED = status.refused(study, registry)
 #: Models whose answers could not be computed, and why; they are tried again, and the others summarised without them.
-MISSING = status.share_with_jobs(status.missing_models(study), workflow.is_main_process)
-#: Those of them that `make reproduce` has just tried to fetch in vain: this run leaves them alone.
-LEFT_OUT = {model: MISSING[model] for model in status.not_fetched(study, MISSING)}
+MISSING = status.share_with_jobs(
+    status.missing_models(study, without=REFUSED), workflow.is_main_process
+)
+#: What this run leaves alone: models that are refused, and, where the study says so, what could not be fetched.
+LEFT_OUT = status.left_out(study, MISSING, REFUSED, UNFETCHED)
 if ARCHIVED:
-    MISSING, LEFT_OUT = ARCHIVED.record.missing, {}
+    REFUSED, MISSING, LEFT_OUT = {}, ARCHIVED.record.missing, ARCHIVED.record.missing
 #: The others: the study's, and those that a benchmark asks besides.
 ALL_WITH_ANSWERS = [model for model in benchmarks.all_models(study) if model not in MISSING]
 #: The study as its tables and figures see it: a model that is left alone is compared with none.
@@ -200,6 +214,32 @@ SCORES = {name: [one.scores.__module__] if one.scores else [] for name, one in A
 #: The materials that the control models learn from, and their files.
 BUILTIN = in_repository(MATERIALS)
 BUILTIN_FILES = files_in(BUILTIN)
+
+
+def retried(wildcards):
+    """What earlier runs lacked and this one tries again: answers of models, files and baselines."""
+    models = [model for model in MISSING if model not in LEFT_OUT]
+    again = [path for model in models for path in benchmarks.answers(study, model)]
+    return again + [path for name, path in RETRIED.items() if name not in LEFT_OUT]
+
+
+def what_it_takes():
+    """Models, GPUs, hours, downloads and requests of this run, line by line."""
+    if ARCHIVED:
+        return []
+    again = {name: why for name, why in {**MISSING, **UNFETCHED}.items() if name not in LEFT_OUT}
+    return costs.forecast(study, registry, site, LEFT_OUT, again, ON_CLUSTER)
+
+
+def opening_words():
+    """The same at the start of a run of the whole study; nothing where parts are asked for."""
+    return what_it_takes() if {*workflow.dag_settings.targets} <= {"all"} else []
+
+
+def closing_words(wildcards):
+    """At the end of a dry run, what the run would take."""
+    takes = what_it_takes() if workflow.dryrun else []
+    return "\n".join(takes) or "Everything that the configuration asks for is there"
 
 
 pathvars:

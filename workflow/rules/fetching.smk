@@ -1,4 +1,28 @@
-# Models are fetched where there is a network; the jobs that load them need none.
+# Models and files are fetched where there is a network; the jobs that read them need none. A file is marked `update`, so that Snakemake
+# does not remove one that is in place before the command has looked at it.
+
+
+rule fetch_source:
+    """A file that resources/sources.yaml lists, from its publisher; read its terms of use first."""
+    output:
+        file=update("resources/downloads/{download}"),
+    log:
+        "<logs>/fetch_source/{download}.log",
+    benchmark:
+        "<benchmarks>/fetch_source/{download}.tsv"
+    wildcard_constraints:
+        download=one_of(SOURCES),
+    localrule: True
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        listing=str(shipped_file(LISTING)),
+        source=source_name,
+        identity=source_identity,
+    message:
+        "Downloading {wildcards.download}"
+    shell:
+        "worldprobe fetch {params.source:q} --sources {params.listing:q} --out {output.file:q} &> {log:q}"
 
 
 rule fetch_model:

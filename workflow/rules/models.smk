@@ -1,12 +1,27 @@
-# Models: what their cards say, fetching them, and how their jobs load them.
+# Models and files: what their cards and entries say, fetching them, and how jobs load models.
 
 
 from worldprobe.settings.registry import LOADED, loading_words
+from worldprobe.sources import shipped_files
+
+#: Models on servers: they are asked from beside Snakemake, where there is a network, and not on a compute node.
+SERVED = [model for model, card in registry.items() if card["engine"] == "openai"]
+NOT_SERVED = [model for model in registry if model not in SERVED]
 
 
-def needed(wildcards):
-    """What a job that loads a model asks of a machine."""
+def needed(wildcards, rule=None):
+    """What a job that loads a model asks of a machine; a rule that evaluates it knows what it is asked."""
+    if rule:
+        return costs.job_needs(study, registry, site, wildcards.model, rule)
     return needs(registry[wildcards.model], site["gpu_memory_gb"])
+
+
+#: What such a job asks for, as its message says it.
+REQUEST = (
+    ": GPUs {resources.devices}, {resources.mem_mb} MB, {resources.runtime} min"
+    if ON_CLUSTER
+    else ""
+)
 
 
 def machine(needed=needed):
@@ -60,3 +75,18 @@ def weights_of(model):
 def weight_inputs(wildcards):
     """The same of a job's model."""
     return weights_of(wildcards.model)
+
+
+#: Path below resources/downloads -> the file of resources/sources.yaml.
+SOURCES = {file.path.removeprefix(f"{DOWNLOADS}/"): file for file in shipped_files().values()}
+
+
+def source_name(wildcards):
+    """Which file of the listing is downloaded, as the command takes it."""
+    return SOURCES[wildcards.download].name
+
+
+def source_identity(wildcards):
+    """Where it comes from and what it is: another one is downloaded again."""
+    file = SOURCES[wildcards.download]
+    return f"{file.url} {file.sha256 or file.md5}"

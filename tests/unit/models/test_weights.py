@@ -193,6 +193,34 @@ def test_the_tokenizer_that_was_saved_with_an_adapter_is_the_models(
     assert open_engine(str(adapter)).facts.has_chat
 
 
+class Harmful:
+    """What runs code where its pickle is read without care."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.place,)
+
+
+def test_weights_in_a_pickle_are_read_where_a_setting_allows_it_and_never_run_code(
+    base: Path, tmp_path: Path
+) -> None:
+    expected = scores(base)
+    tensors = load_file(base / "model.safetensors")
+    (base / "model.safetensors").unlink()
+    torch.save(tensors, base / "pytorch_model.bin")
+    with pytest.raises(UserError, match="pickle") as refused:
+        scores(base)
+    assert "allow_pickle: true" in refused.value.fix
+    assert scores(base, allow_pickle=True) == expected
+    harmful = tensors | {"more": Harmful(tmp_path / "code was run")}
+    torch.save(harmful, base / "pytorch_model.bin")
+    with pytest.raises(UserError):
+        scores(base, allow_pickle=True)
+    assert not (tmp_path / "code was run").exists()
+
+
 def shards(folder: Path, ending: str = "safetensors") -> None:
     """Split the weights in two, with an index."""
     weights = load_file(folder / "model.safetensors")

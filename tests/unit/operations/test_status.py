@@ -77,7 +77,8 @@ def test_after_a_failure_the_reason_is_named_and_what_was_made_with_the_model_is
 
 
 def test_after_a_success_models_that_are_not_in_the_tables_are_named() -> None:
-    first, second = after_success(["a", "b"], {"a": "gone"})
-    assert first.startswith("a was left out: gone.")
-    assert second.startswith("b: answers are there now.")
+    first, then, there = after_success(["a", "b"], {"a": "gone"})
+    assert first == "Without a: gone."
+    assert "next run" in then
+    assert there.startswith("b: there now.")
     assert not [*after_success([], {})]

@@ -19,7 +19,8 @@ from worldprobe.cli import main
 from worldprobe.inference import requests as collecting
 from worldprobe.models import batching
 
-FAULT = Path(os.environ["FAULTS"]) / sys.argv[sys.argv.index("--model") + 1]
+[MODEL] = [word.removeprefix("--model=") for word in sys.argv if word.startswith("--model=")]
+FAULT = Path(os.environ["FAULTS"]) / MODEL
 #: Small parts and small batches, so that there are several of each.
 collecting.ANSWERS_PER_PART, batching.CPU_TOKENS = 50, (256, 256)
 collect, run = collecting.collect, batching.Budget.run

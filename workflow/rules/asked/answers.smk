@@ -2,13 +2,18 @@
 
 import json
 
-for asked in (one for one in benchmarks.of_study(study) if one.asking):
+for asked, is_served in (
+    (one, is_served)
+    for one in benchmarks.of_study(study)
+    for is_served in (False, True)
+    if one.asking
+):
     asked_files = asked.asking.files(study.get(asked.name))
 
     rule:
         """Scores: what a model makes of every item, loaded once. Finished answers outlive their job: they are in results/.answers."""
         name:
-            asked.rule
+            f"{asked.rule}_server" if is_served else asked.rule
         input:
             weights=weight_inputs,
             files=asked_files,
@@ -18,6 +23,9 @@ for asked in (one for one in benchmarks.of_study(study) if one.asking):
             f"<logs>/{asked.rule}/{{model}}.log",
         benchmark:
             f"<benchmarks>/{asked.rule}/{{model}}.tsv"
+        wildcard_constraints:
+            model=one_of(SERVED if is_served else NOT_SERVED),
+        localrule: is_served
         conda:
             engine_environment
         threads: lambda wildcards: needed(wildcards).threads
@@ -31,7 +39,7 @@ for asked in (one for one in benchmarks.of_study(study) if one.asking):
             contents=contents(own_weights, asked_files),
             method=asked.asking.method,
         message:
-            "Asking {wildcards.model} ({params.benchmark})"
+            f"Asking {{wildcards.model}} ({{params.benchmark}}){REQUEST}"
         shell:
             "worldprobe ask {params.benchmark:q} --settings {params.settings:q} {params.model}"
             " --gpus {resources.devices} {params.kept_since} --out {output.scores:q} &> {log:q}"

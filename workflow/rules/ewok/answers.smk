@@ -13,11 +13,13 @@ rule score:
         "<logs>/score/{model}.log",
     benchmark:
         "<benchmarks>/score/{model}.tsv"
+    wildcard_constraints:
+        model=one_of(NOT_SERVED),
     conda:
         engine_environment
     threads: lambda wildcards: needed(wildcards).threads
     resources:
-        **machine(),
+        **machine(partial(needed, rule="score")),
     params:
         model=model_options,
         kept_since=kept_since("score"),
@@ -27,7 +29,16 @@ rule score:
         method=methods.SCORE,
         reading=methods.READING,
     message:
-        "Asking {wildcards.model} ({params.eval_types})"
+        f"Asking {{wildcards.model}} ({{params.eval_types}}){REQUEST}"
     shell:
         "worldprobe score all {input.item_tables:q} {params.model} --gpus {resources.devices} {params.kept_since}"
         " --eval-types {params.eval_types:q} {params.asking} --out {output.evidence:q} &> {log:q}"
+
+
+use rule score as score_server with:
+    """The same of a model on a server, asked from beside Snakemake."""
+    wildcard_constraints:
+        model=one_of(SERVED),
+    localrule: True
+    message:
+        "Asking {wildcards.model} on its server ({params.eval_types})"

@@ -1,4 +1,4 @@
-# What models are compared with (EWoK, Appendix A.5): relatedness of words and sentences, and surface properties of the sentences.
+# What models are compared with (EWoK, Section 4.3): relatedness of words and sentences, and surface properties of the sentences.
 
 
 rule train_vectors:
@@ -86,6 +86,7 @@ rule measure_surface:
         frequency=options(
             frequency=ewok["baselines"]["frequency"]["source"],
             ngrams=ewok["baselines"]["frequency"]["files"],
+            compat=ewok["baselines"]["frequency"]["compat"],
         ),
         contents=contents(ewok["baselines"]["frequency"]["files"]),
         code=digest_code("baselines measure-surface"),

@@ -1,31 +1,4 @@
-# Materials to templates to items (EWoK, Section 3). The archive is marked `update`, so that Snakemake does not remove one that is in
-# place before the command has looked at it.
-
-
-from worldprobe.sources import read_source
-
-SOURCES = HOME / "resources" / "sources.yaml"
-
-
-rule fetch_ewok_config:
-    """The official materials, from the authors' repository; read their terms of use first (README.md)."""
-    output:
-        archive=update("resources/downloads/ewok-config.zip"),
-    log:
-        "<logs>/fetch_ewok_config.log",
-    benchmark:
-        "<benchmarks>/fetch_ewok_config.tsv"
-    localrule: True
-    conda:
-        "../../../envs/analysis.yaml"
-    params:
-        listing=in_repository("resources/sources.yaml"),
-        url=read_source(SOURCES, "ewok_config")["url"],
-        sha256=read_source(SOURCES, "ewok_config")["sha256"],
-    message:
-        "Downloading the official EWoK materials"
-    shell:
-        "worldprobe fetch ewok_config --sources {params.listing:q} --out {output.archive:q} &> {log:q}"
+# Materials to templates to items (EWoK, Section 3).
 
 
 rule compile_templates:

@@ -3,7 +3,6 @@
 
 from worldprobe.benchmarks.ewok import outputs as ewok_outputs
 from worldprobe.benchmarks.ewok import study as ewok_study
-from worldprobe.benchmarks.ewok.settings import ARCHIVE
 from worldprobe.models.registry import BASELINES
 from worldprobe.paths import materials_place
 
@@ -19,16 +18,6 @@ if ewok["materials"]["password"] is not None:
     os.environ.setdefault("WORLDPROBE_MATERIALS_PASSWORD", ewok["materials"]["password"])
 
 
-#: Baselines whose package `make reproduce` has just tried to fetch in vain: this run leaves them alone.
-WITHOUT_BASELINES = status.share_with_jobs(
-    dict.fromkeys(status.not_fetched(study, BASELINES), "its package could not be fetched"),
-    workflow.is_main_process,
-    "WORLDPROBE_WITHOUT_BASELINES",
-)
-ewok["baselines"] |= dict.fromkeys(WITHOUT_BASELINES)
-LEFT_OUT |= WITHOUT_BASELINES
-
-
 wildcard_constraints:
     baseline=one_of(BASELINES),
     condition=one_of(ewok_outputs.conditions(study)),
@@ -38,8 +27,8 @@ wildcard_constraints:
 MATERIAL_SOURCE = ewok["materials"]["source"]
 if ewok_study.is_builtin(study):
     MATERIAL_SOURCE = in_repository(materials_place(MATERIAL_SOURCE))
-#: What of the materials is the user's: not the archive that a rule fetches and checks.
-OWN_MATERIALS = [] if MATERIAL_SOURCE == ARCHIVE else [MATERIAL_SOURCE]
+#: What of the materials is the user's: not an archive that a rule fetches and checks.
+OWN_MATERIALS = [] if MATERIAL_SOURCE in benchmarks.downloads(study) else [MATERIAL_SOURCE]
 #: Whether the original generator is repeated, and only the items of the official release are kept, as options.
 COMPAT = options(ewok["materials"], ["compat"])
 IS_FILTERED = ewok["materials"]["release_filter"] or None

@@ -29,11 +29,13 @@ rule ask:
         "<logs>/ask/{model}.log",
     benchmark:
         "<benchmarks>/ask/{model}.tsv"
+    wildcard_constraints:
+        model=one_of(NOT_SERVED),
     conda:
         engine_environment
     threads: lambda wildcards: needed(wildcards).threads
     resources:
-        **machine(),
+        **machine(partial(needed, rule="ask")),
     params:
         model=model_options,
         kept_since=kept_since("ask"),
@@ -42,7 +44,16 @@ rule ask:
         method=methods.ASK,
         reading=methods.READING,
     message:
-        "Asking {wildcards.model} (WorldSense)"
+        f"Asking {{wildcards.model}} (WorldSense){REQUEST}"
     shell:
         "worldprobe worldsense ask {input.trial_tables:q} {params.model} --gpus {resources.devices} {params.kept_since}"
         " {params.asking} --out {output.responses:q} &> {log:q}"
+
+
+use rule ask as ask_server with:
+    """The same of a model on a server, asked from beside Snakemake."""
+    wildcard_constraints:
+        model=one_of(SERVED),
+    localrule: True
+    message:
+        "Asking {wildcards.model} on its server (WorldSense)"

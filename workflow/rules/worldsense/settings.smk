@@ -31,14 +31,23 @@ EXAMPLES_SUBSET = options(worldsense | EXAMPLES, Part.model_fields)
 #: The sets that are asked, and their trials.
 ASKED_SETS = worldsense_outputs.asked_sets(study)
 TRIAL_TABLES = [worldsense_outputs.trial_table(study, name) for name in ASKED_SETS]
-#: Solved trials from which examples are drawn, one table per set, where a strategy shows examples: the whole released sets, or others
-#: like ours.
-SHOWS_EXAMPLES = any(load_prompt_set(name).examples for name in worldsense["promptings"])
-EXAMPLE_TABLES = [
-    worldsense_outputs.examples_table(study, name) for name in ASKED_SETS if SHOWS_EXAMPLES
+#: The prompt sets of each set that is asked, as files: an edit asks again.
+PROMPTINGS = [
+    [as_seen(prompt_file(place)) for place in worldsense_outputs.prompting_places(study, name)]
+    for name in ASKED_SETS
 ]
-#: The files of the prompt sets: an edit asks again.
-PROMPTING_FILES = [as_seen(prompt_file(name)) for name in worldsense["promptings"]]
+PROMPTING_FILES = list(dict.fromkeys(path for files in PROMPTINGS for path in files))
+#: Solved trials from which examples are drawn: the whole released sets, or others like ours; one table for all sets, where only
+#: the main one is asked by strategies that show examples, or one each.
+SHOWING = [
+    name
+    for name, files in zip(ASKED_SETS, PROMPTINGS)
+    if any(load_prompt_set(path).examples for path in files)
+]
+EXAMPLE_TABLES = [
+    worldsense_outputs.examples_table(study, name)
+    for name in (SHOWING if len(SHOWING) < 2 else ASKED_SETS)
+]
 #: What models and rules answered; and every set with its trials and these, as options.
 RESPONSE_TABLES = worldsense_outputs.response_tables(study, ALL_WITH_ANSWERS)
 ANSWERED_SETS = options(
@@ -55,11 +64,12 @@ def released_set(wildcards):
 def asking_options(wildcards):
     """How trials are asked, as options."""
     how, card = worldsense["asking"], registry[wildcards.model]
+    lists = [",".join(files) for files in PROMPTINGS]
     spending = ("max_requests", "max_tokens") if card["engine"] == "openai" else ()
     return options(
         how | {"chat_template": chat_template(how, card)},
         (*Asking.model_fields, *spending),
-        prompting=",".join(PROMPTING_FILES),
+        prompting=list(dict.fromkeys(lists)) if len(set(lists)) == 1 else lists,
         skin_folder=worldsense["skin_folder"],
         examples=EXAMPLE_TABLES,
     )

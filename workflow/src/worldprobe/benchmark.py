@@ -8,7 +8,7 @@ benchmarks whenever it starts: they may import pandas, but no matplotlib, SciPy 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, update_wrapper
 from importlib import import_module
@@ -16,7 +16,7 @@ from inspect import signature
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from worldprobe.contracts import Table
@@ -368,6 +368,39 @@ def nothing(_study: Study, *_others: Any) -> list[Any]:
     return []
 
 
+class Workload(NamedTuple):
+    """What one model is asked, roughly: time and costs are estimated from it.
+
+    Attributes:
+        requests: texts that are scored or continued.
+        read: tokens that are read in all of them.
+        written: tokens that are written.
+        most_requests: where the study stops a server's run; None for no limit.
+        most_tokens: the same of tokens, read and written.
+    """
+
+    requests: int = 0
+    read: int = 0
+    written: int = 0
+    most_requests: int | None = None
+    most_tokens: int | None = None
+
+
+def _unknown(_study: Study, _card: Mapping[str, Any]) -> Workload | None:
+    """No estimate."""
+    return None
+
+
+def _no_downloads(_study: Study) -> dict[str, str]:
+    """Everything is here."""
+    return {}
+
+
+def _unchanged(block: Mapping[str, Any], _names: Collection[str]) -> dict[str, Any]:
+    """The same settings."""
+    return dict(block)
+
+
 @dataclass(frozen=True)
 class Benchmark:
     """One benchmark.
@@ -381,9 +414,14 @@ class Benchmark:
             report.
         answers: study, model -> the files that evaluating the model leaves.
         rule: the rule that evaluates a model.
+        workload: study, card of a model -> what the model is asked; None where nobody can say.
         analysed: command, ``summarize`` or ``compare`` -> a function of the study that gives the
             tables which the shared rule of this name takes (``workflow/rules/scores.smk``), if the
             benchmark has no rules of its own for them.
+        downloads: study -> what it needs from elsewhere besides models: a file of
+            ``resources/sources.yaml``, or the name of a baseline -> the file that its fetch makes.
+        without_downloads: block of settings, names of downloads that cannot be had -> the block
+            without them; None where nothing of the benchmark is left.
         extra_models: study -> the models that it evaluates besides the study's own.
         complete: study, registry -> the registry with what depends on the study.
         displays: its tables and figures, those of one section in the order of the report.
@@ -408,7 +446,12 @@ class Benchmark:
     outputs: Callable[[Study, Registry], list[str]] = nothing
     answers: Callable[[Study, str], list[str]] = nothing
     rule: str = ""
+    workload: Callable[[Study, Mapping[str, Any]], Workload | None] = _unknown
     analysed: Mapping[str, Callable[[Study], list[str]]] = field(default_factory=dict)
+    downloads: Callable[[Study], dict[str, str]] = _no_downloads
+    without_downloads: Callable[[Mapping[str, Any], Collection[str]], dict[str, Any] | None] = (
+        _unchanged
+    )
     extra_models: Callable[[Study], list[str]] = nothing
     complete: Callable[[Study, dict[str, dict[str, Any]]], dict[str, dict[str, Any]]] | None = None
     displays: tuple[Display, ...] = ()

@@ -32,8 +32,12 @@ EDITIONS = {
 BUILTIN = "builtin@3"
 
 RESULTS = "results"
+#: The folder of files from elsewhere (``resources/sources.yaml``).
+DOWNLOADS = "resources/downloads"
 #: The model registry, where no other is named: here, or else the one of the package.
 REGISTRY = Path("config/models.yaml")
+#: What is downloaded: here, or else of the package.
+LISTING = Path("resources/sources.yaml")
 #: A text that is a path, or a name in its place.
 Place = Annotated[str, "Path or name"]
 

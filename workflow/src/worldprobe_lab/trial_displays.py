@@ -11,7 +11,7 @@ import pandas as pd
 from worldprobe.benchmark import Study, figure, table
 from worldprobe.benchmarks.worldsense import selection
 from worldprobe.benchmarks.worldsense.figures import by_axis
-from worldprobe.benchmarks.worldsense.outputs import has_any, is_asked, main_set
+from worldprobe.benchmarks.worldsense.outputs import asked_sets, has_any, is_asked, main_set
 from worldprobe.benchmarks.worldsense.selection import (
     PROBLEM_NAMES,
     SUMMARIES,
@@ -52,14 +52,14 @@ def has_normal_problems(study: Study) -> bool:
     """Whether the main set has a problem that needs a world in mind."""
     return has_any(
         study,
-        main_set(study),
+        main_set(asked_sets(study)),
         (*vocabulary.NORMAL, *vocabulary.HARD, "Infer.extrema", "Infer.parallel"),
     )
 
 
 def has_places(study: Study) -> bool:
     """Whether questions of the main set are about two places in a line."""
-    return has_any(study, main_set(study), ("Infer.normal", "Consist.normal"))
+    return has_any(study, main_set(asked_sets(study)), ("Infer.normal", "Consist.normal"))
 
 
 @figure(

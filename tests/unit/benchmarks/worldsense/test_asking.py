@@ -392,3 +392,19 @@ def test_results_are_exported_in_the_official_layout(asked: Path, tmp_path: Path
     assert [json.loads(line) for line in lines] == [
         {"Key": key, "resp": answer} for key, answer in pairs
     ]
+
+
+def test_each_set_can_be_asked_by_strategies_of_its_own(
+    asked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    test, other = asked / "trials.parquet", tmp_path / "other.parquet"
+    assert run(f"worldsense generate ood-problem --per-cell 1 --sample 20 --out {other}") == 0
+    outs = [tmp_path / f"{name}.parquet" for name in ("test_basic", "test_ood", "other_basic")]
+    how = f"--engine rule --checkpoint random --examples {asked / 'examples.parquet'} --out"
+    line = f"worldsense ask {test} {other} --prompting basic,icl_ood basic {how}"
+    assert run(f"{line} {' '.join(map(str, outs))}") == 0
+    kept = [read_table(path, Responses)["prompting"].unique().tolist() for path in outs]
+    assert kept == [["basic"], ["icl_ood"], ["basic"]]
+    assert len(read_table(outs[2], Responses)) == len(pd.read_parquet(other))
+    assert run(f"{line} {outs[0]}") == 2
+    assert "need 3 --out files; 1 were given" in capsys.readouterr().err

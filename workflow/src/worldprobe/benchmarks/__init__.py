@@ -269,6 +269,36 @@ def without(study: Study, missing: Collection[str]) -> Study:
     return {**study, **kept}
 
 
+def downloads(study: Study) -> dict[str, str]:
+    """What a study needs from elsewhere besides models: file or name of a baseline -> the file
+    that its fetch makes.
+    """
+    needed = [benchmark.downloads(study) for benchmark in of_study(study)]
+    return {name: path for one in needed for name, path in one.items()}
+
+
+def without_downloads(study: Study, names: Collection[str]) -> Study:
+    """The study without some of its ``downloads``, and without a benchmark of which nothing is
+    left, unless it is the last one.
+
+    Args:
+        study: a validated study.
+        names: those that cannot be had.
+    """
+    blocks = {
+        benchmark.name: benchmark.without_downloads(study[benchmark.name], names)
+        for benchmark in of_study(study)
+        if names and study.get(benchmark.name) is not None
+    }
+    gone = {name for name, block in blocks.items() if block is None}
+    kept = [entry for entry in study["benchmarks"] if find(entry).name not in gone] or study[
+        "benchmarks"
+    ]
+    changed = {name: block for name, block in blocks.items() if block is not None}
+    left_out = {name: None for name in gone if name not in kept}
+    return {**study, **changed, **left_out, "benchmarks": kept}
+
+
 def outdated(study: Study, missing: Collection[str], registry: Registry) -> list[str]:
     """What the study would make if no model were missing and cannot make without them: if it is
     there, it is of an earlier run.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App
 
-from worldprobe.cli.options import between
+from worldprobe.cli.options import PASSWORD_VARIABLE, between
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.provenance import made
@@ -40,7 +41,8 @@ def human_ratings(
 
     Args:
         items: items table
-        ratings: people's ratings (CSV)
+        ratings: people's ratings (CSV), or the .zip of the authors' results, whose password is
+            read from WORLDPROBE_MATERIALS_PASSWORD
         scale: lowest and highest rating of the scale that people used; other ratings are refused
         out: ratings table, which `judge` takes like scores
     """
@@ -55,7 +57,8 @@ def human_ratings(
             f"{lowest:g} to {highest:g} is not a scale.",
             "Give the lowest rating, then the highest.",
         )
-    matched = read_ratings(ratings, read_table(items, Items), (lowest, highest))
+    password = os.environ.get(PASSWORD_VARIABLE)
+    matched = read_ratings(ratings, read_table(items, Items), (lowest, highest), password)
     if not matched.table["rating"].notna().any():
         raise UserError(
             ratings,

@@ -14,6 +14,7 @@ from cyclopts import App
 from worldprobe.cli.options import (
     Adapter,
     AllowPickle,
+    ConfigFiles,
     OutFolder,
     Registry,
     Revision,
@@ -54,21 +55,33 @@ def plan_(
     *,
     registry: Registry = REGISTRY,
     models: str | None = None,
-    gpu_memory: Annotated[float, between(0.1, 100_000)] = 80.0,
+    gpu_memory: Annotated[float, between(0.1, 100_000)] | None = None,
+    configfile: ConfigFiles = (),
 ) -> None:
-    """Print the GPUs, memory and time that each model needs.
+    """Print the GPUs, memory and time that each model needs, and what a whole study takes.
 
     Args:
-        models: comma-separated names of models (default: all of the registry)
-        gpu_memory: memory of one GPU, in GB
+        models: comma-separated names of models (default: all of the registry, or of the study)
+        gpu_memory: memory of one GPU, in GB (default: 80, or as config/cluster.yaml says)
+        configfile: configuration of a study: its models, with the time that its questions take
     """
     from worldprobe.operations.resources import list_requests
     from worldprobe.settings import read_registry
 
-    cards = read_registry(shipped_file(registry))
-    planned = list_requests(
-        cards, select(cards, None if models is None else models.split(",")), gpu_memory
-    )
+    names = None if models is None else models.split(",")
+    if configfile:
+        from worldprobe.benchmarks import all_models
+        from worldprobe.operations import costs
+        from worldprobe.operations.settings import read_files
+        from worldprobe.operations.status import refused
+
+        study, cards, _, site = read_files(configfile)
+        names = names or all_models(study)
+        loads = {model: costs.workload_of(study, cards[model]) for model in select(cards, names)}
+        memory = gpu_memory or site["gpu_memory_gb"]
+    else:
+        cards, loads, memory = read_registry(shipped_file(registry)), {}, gpu_memory or 80.0
+    planned = list_requests(cards, select(cards, names), memory, loads)
     rows = [
         (
             p.model,
@@ -99,6 +112,9 @@ def plan_(
         ),
         rows,
     )
+    if configfile:
+        print()
+        print("\n".join(costs.forecast(study, cards, site, refused(study, cards))))
 
 
 @app.command(name="stand-in")

@@ -9,9 +9,8 @@ from cyclopts import App
 
 from worldprobe.benchmarks import settings_classes
 from worldprobe.cli.options import ConfigFiles
-from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.paths import REGISTRY, REPOSITORY, RESULTS, shipped_file
+from worldprobe.paths import LISTING, REGISTRY, REPOSITORY, RESULTS, shipped_file
 
 config = App(name="config", help="Check configuration files.")
 
@@ -73,19 +72,19 @@ def _number(count: int, thing: str) -> str:
     return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
-def fetch(source: str, /, *, sources: Path = Path("resources/sources.yaml"), out: Path) -> None:
+def fetch(source: str, /, *, sources: Path = LISTING, out: Path) -> None:
     """Download a file that resources/sources.yaml lists.
 
     Args:
-        source: name of the file in the listing
+        source: name of the file in the listing; of a source with several files NAME/PART
         sources: YAML listing of the files that may be downloaded
         out: where to keep the downloaded file
     """
     from worldprobe.sources import download, read_source
 
     listed = read_source(shipped_file(sources), source)
-    LOGGER.info("terms: %s", listed["licence"])
-    download(listed["url"], listed["sha256"], out)
+    LOGGER.info("terms: %s", listed.licence)
+    download(listed.url, listed.sha256, out, listed.md5)
     LOGGER.info("%s is at %s", source, out)
 
 
@@ -109,24 +108,10 @@ def status(
         directory: working folder, as given to snakemake
         prefix: prefix of the module, where another workflow uses this one as a module with a prefix
     """
-    from worldprobe.operations.settings import read_settings
+    from worldprobe.operations.settings import read_files
     from worldprobe.operations.status import progress
-    from worldprobe.settings import merge, read_yaml
 
-    settings: dict = {}
-    # without a file, the one that the Snakefile reads
-    files = list(configfile) or [Path("config", "config.yaml")]
-    for path in files:
-        stated = read_yaml(path).document
-        if not isinstance(stated, dict | None):
-            raise UserError(
-                path,
-                "contains no settings.",
-                "Give a configuration file: a line `key: value` for each setting.",
-            )
-        settings = merge(settings, stated or {})
-    results = (prefix / RESULTS).as_posix()
-    study, *_ = read_settings(settings, files, {}, results)
+    study, *_ = read_files(configfile, (prefix / RESULTS).as_posix())
     print(f"Study {study['study']}")
     lines = progress(study, directory)
     if not lines:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from worldprobe.benchmarks.worldsense.analysis.answers import Series
     from worldprobe.benchmarks.worldsense.analysis.questions import Questions
-    from worldprobe.benchmarks.worldsense.inference.prompts import Pool
+    from worldprobe.benchmarks.worldsense.inference.prompts import Pool, PromptSet
 
 app = App(
     name="worldsense", help="WorldSense: generate and audit trials, ask models, analyse answers."
@@ -333,16 +333,34 @@ def describe_analysis(statistics: pd.DataFrame, counts: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def _check_outputs(trials: Sequence[str], strategies: Sequence[str], out: Sequence[Path]) -> None:
-    needed = len(strategies) * len(trials)
-    if needed == len(out) and len(set(strategies)) == len(strategies) and strategies:
-        return
-    raise UserError(
-        "worldsense ask",
-        f"{len(trials)} sets and {len(set(strategies))} different strategies need {needed} --out"
-        " files.",
-        "Give one per set and strategy: all strategies of the first set, then the second's.",
-    )
+def _prompt_sets(
+    trials: Sequence[str], prompting: Sequence[str], out: Sequence[Path]
+) -> list[list[PromptSet]]:
+    """The strategies of each set of trials.
+
+    Raises:
+        UserError: there are neither one list of them nor as many as sets, or not one output for
+            each set and strategy.
+    """
+    from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
+
+    if len(prompting) not in (1, len(trials)):
+        problem = f"has {len(prompting)} values for {len(trials)} sets."
+        raise UserError("--prompting", problem, "Give one value for all sets, or one per set.")
+    found = []
+    for text in prompting:
+        named = [load_prompt_set(name.strip()) for name in text.split(",") if name.strip()]
+        found.append(list({prompts.name: prompts for prompts in named}.values()))
+    sets = found if len(found) == len(trials) else found * len(trials)
+    needed = sum(map(len, sets))
+    if not all(sets) or needed != len(out):
+        raise UserError(
+            "worldsense ask",
+            f"{len(trials)} sets and their different strategies need {needed} --out files;"
+            f" {len(out)} were given.",
+            "Give one per set and strategy: all strategies of the first set, then the second's.",
+        )
+    return sets
 
 
 @app.command(name="ask")
@@ -351,7 +369,7 @@ def ask_(
     /,
     *,
     model: ModelOptions,
-    prompting: str,
+    prompting: Annotated[Sequence[str], Parameter(consume_multiple=True)],
     how: Annotated[Asking, KEYS] = Asking(),
     examples: Sequence[Place] = (),
     skin_folder: SkinFolder = None,
@@ -365,33 +383,26 @@ def ask_(
     Args:
         trials: sets of trials: official (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)
         prompting: comma-separated strategies: sets of resources/prompts/worldsense, or YAML files,
-            e.g. basic,cot
+            e.g. basic,cot; one list for all sets of trials, or one each
         examples: solved trials for examples, one file for all sets or one each (default: TRIALS)
         out: tables of responses: all strategies of the first set, then those of the second
     """
     from worldprobe.benchmarks.worldsense.contracts import Responses
     from worldprobe.benchmarks.worldsense.inference.ask import ask, write_prompts
-    from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
     from worldprobe.benchmarks.worldsense.inference.reference_solvers import RuleEngine
     from worldprobe.benchmarks.worldsense.trials.files import canary_of, read_trials
     from worldprobe.contracts import write_table
     from worldprobe.inference.store import open_store
 
-    prompt_sets = [load_prompt_set(name.strip()) for name in prompting.split(",") if name.strip()]
-    names = [prompt_set.name for prompt_set in prompt_sets]
-    _check_outputs(trials, names, out)
+    prompt_sets = _prompt_sets(trials, prompting, out)
     refuse_to_prompt(model)
     tables = [read_trials(path) for path in trials]
     sources = _sources_of_examples(trials, examples)
-    needs_examples = any(prompt_set.examples for prompt_set in prompt_sets)
-    pools = (
-        _pools(sources, tables, how.examples_seed, skin_folder)
-        if needs_examples
-        else [None] * len(tables)
-    )
-    for rows, pool in zip(tables, pools, strict=True):
+    shows = [any(prompts.examples for prompts in of_set) for of_set in prompt_sets]
+    pools = _pools(sources, tables, shows, how.examples_seed, skin_folder)
+    for rows, of_set, pool in zip(tables, prompt_sets, pools, strict=True):
         # too few examples, or texts that a set cannot rewrite, are found before a model is loaded
-        for prompts in prompt_sets:
+        for prompts in of_set:
             write_prompts(rows, prompts, pool)
     since = time.monotonic()
     engine = model.open(skin_folder)
@@ -411,8 +422,9 @@ def ask_(
     )
     outs = iter(out)
     finished = []
-    for path, rows, pool, source in zip(trials, tables, pools, sources, strict=True):
-        for prompts in prompt_sets:
+    asked = zip(trials, tables, prompt_sets, pools, sources, strict=True)
+    for path, rows, of_set, pool, source in asked:
+        for prompts in of_set:
             frame, facts = ask(
                 rows, engine, prompts, store, how, is_chat, pool, methods.ASK, model.name
             )
@@ -444,17 +456,24 @@ def _sources_of_examples(trials: Sequence[str], examples: Sequence[Place]) -> li
 
 
 def _pools(
-    sources: Sequence[str], tables: Sequence[pd.DataFrame], seed: int, skin_folder: Path | None
-) -> list[Pool]:
-    """Where the examples of each set come from."""
+    sources: Sequence[str],
+    tables: Sequence[pd.DataFrame],
+    shows: Sequence[bool],
+    seed: int,
+    skin_folder: Path | None,
+) -> list[Pool | None]:
+    """Where the examples of each set come from; None where it is asked without."""
+    if not any(shows):
+        return [None] * len(tables)
     from worldprobe.benchmarks.worldsense.inference.prompts import Pool
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, KNOWN, read_skins
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
 
     domains = {name: group.domain for name, group in KNOWN.items() if group.domain}
     domains |= {skin.name: skin.domain for skin in read_skins(skin_folder or FOLDER)}
-    read = {path: read_trials(path) for path in dict.fromkeys(sources)}
-    return [Pool(read[path], seed, domains) for path in sources]
+    wanted = [path if shown else None for path, shown in zip(sources, shows, strict=True)]
+    read = {path: read_trials(path) for path in dict.fromkeys(wanted) if path}
+    return [Pool(read[path], seed, domains) if path else None for path in wanted]
 
 
 @app.command

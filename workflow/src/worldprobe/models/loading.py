@@ -76,6 +76,7 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
             str(checkpoint.folder_to_load()),
             dtype=getattr(torch, dtype),
             use_safetensors=not checkpoint.allow_pickle or None,
+            weights_only=True,  # of a pickle that is allowed, tensors are read and no code is run
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # they are refused below, with their shapes
             local_files_only=True,

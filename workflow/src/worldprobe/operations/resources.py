@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
+from worldprobe.benchmark import Workload
 from worldprobe.errors import MachineError, UserError
 from worldprobe.log import LOGGER
 
@@ -30,6 +31,13 @@ BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 WEIGHT_SHARE = 0.55
 #: Parameters of a model whose card says nothing.
 PARAMETERS = 7_000_000_000
+#: Operations per second that are expected of an A100, about half of what it can: float32 without
+#: TF32, half precision on tensor cores at small batches.
+FLOPS = {"float32": 1.2e13, "bfloat16": 1e14, "float16": 1e14}
+#: Reading all weights for the next token: GB per second of an A100's memory, and sequences that are
+#: continued at once.
+GB_PER_SECOND = 1000.0
+WRITTEN_AT_ONCE = {"transformers": 16, "vllm": 128}
 #: Weights of less than so many GB are read by one core.
 SMALL_GB = 1.0
 #: A control model: a few million parameters.
@@ -74,12 +82,48 @@ class Needs(NamedTuple):
         )
 
 
-def needs(card: Mapping[str, Any], gpu_memory_gb: float = 80.0) -> Needs:
+def minutes_for(
+    weights_gb: float,
+    parameters: int,
+    dtype: str,
+    work: Workload | None,
+    gpus: int = 1,
+    engine: str = "transformers",
+) -> int:
+    """Minutes that a job asks for at first: to load a model, and half as long again as its answers
+    should take on A100s.
+
+    Args:
+        weights_gb: size of the weights, GB (1e9 bytes).
+        parameters: their number.
+        dtype: their precision.
+        work: what the model is asked; None: nobody can say, and size alone decides.
+        gpus: that it has; transformers spreads layers over them, of which one computes at a time,
+            vLLM splits each layer.
+        engine: what runs it.
+
+    >>> minutes_for(14, 7_000_000_000, "bfloat16", None)
+    116
+    >>> minutes_for(14, 7_000_000_000, "bfloat16", Workload(100_000, 10_000_000, 2_000_000))
+    122
+    """
+    if work is None:
+        return int(60 + 4 * weights_gb)
+    reading = 2 * parameters * (work.read + work.written) / FLOPS[dtype]
+    writing = work.written / WRITTEN_AT_ONCE.get(engine, 16) * weights_gb / GB_PER_SECOND
+    at_once = gpus if engine == "vllm" else 1
+    return int(30 + 0.5 * weights_gb + 1.5 * (reading + writing) / at_once / 60)
+
+
+def needs(
+    card: Mapping[str, Any], gpu_memory_gb: float = 80.0, work: Workload | None = None
+) -> Needs:
     """What one job that scores with a model asks for.
 
     Args:
         card: the model's registry entry; ``parameters`` missing counts as ``PARAMETERS``.
         gpu_memory_gb: memory of one GPU in GB (1e9 bytes).
+        work: what the model is asked, if that is known.
 
     >>> needs({"parameters": 70_553_706_496, "dtype": "bfloat16"}).gpus
     4
@@ -94,13 +138,16 @@ def needs(card: Mapping[str, Any], gpu_memory_gb: float = 80.0) -> Needs:
         return Needs(0, 1, CONTROL_MEMORY_MB, 240)
     if card.get("engine") == "rule":
         return Needs(0, 1, CONTROL_MEMORY_MB, 30)
-    weights_gb = (card.get("parameters") or PARAMETERS) * BYTES[card["dtype"]] / 1e9
+    parameters = card.get("parameters") or PARAMETERS
+    weights_gb = parameters * BYTES[card["dtype"]] / 1e9
     gpus = card.get("tensor_parallel") or 1
     while not card.get("tensor_parallel") and weights_gb > gpus * gpu_memory_gb * WEIGHT_SHARE:
         gpus *= 2
     # Several cores wait for each other where matrices are small.
     threads = 4 * gpus if weights_gb >= SMALL_GB else 1
-    return Needs(gpus, threads, int(8_000 + 1.2e3 * weights_gb), int(60 + 4 * weights_gb))
+    engine = card.get("engine") or "transformers"
+    minutes = minutes_for(weights_gb, parameters, card["dtype"], work, gpus, engine)
+    return Needs(gpus, threads, int(8_000 + 1.2e3 * weights_gb), minutes)
 
 
 def _is_small(card: Mapping[str, Any]) -> bool:
@@ -209,9 +256,13 @@ class ModelRequest:
 
 
 def list_requests(
-    registry: Mapping[str, Mapping[str, Any]], models: Iterable[str], gpu_memory_gb: float = 80.0
+    registry: Mapping[str, Mapping[str, Any]],
+    models: Iterable[str],
+    gpu_memory_gb: float = 80.0,
+    work: Mapping[str, Workload | None] | None = None,
 ) -> list[ModelRequest]:
-    """Requests of some models, from their registry entries alone.
+    """Requests of some models, from their registry entries, and from what a study asks them, if
+    one is given.
 
     >>> [big] = list_requests(
     ...     {"big": {"parameters": 70_553_706_496, "dtype": "bfloat16", "engine": "vllm"}}, ["big"]
@@ -223,7 +274,7 @@ def list_requests(
     for model in models:
         entry = registry[model]
         dtype, engine = entry.get("dtype", "float32"), entry.get("engine", "transformers")
-        wanted = needs({**entry, "dtype": dtype}, gpu_memory_gb)
+        wanted = needs({**entry, "dtype": dtype}, gpu_memory_gb, (work or {}).get(model))
         weights = (
             round(entry["parameters"] * BYTES[dtype] / 1e9, 1) if entry.get("parameters") else None
         )

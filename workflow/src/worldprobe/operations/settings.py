@@ -21,7 +21,14 @@ from worldprobe.models.checkpoint import NO_ADAPTER, base_folder, folder_of
 from worldprobe.models.weights import files_of
 from worldprobe.operations import rehearsal
 from worldprobe.paths import RESULTS, shipped_file
-from worldprobe.settings import check_models, read_registry, read_site, read_study
+from worldprobe.settings import (
+    check_models,
+    merge,
+    read_registry,
+    read_site,
+    read_study,
+    read_yaml,
+)
 from worldprobe.settings.registry import Card
 from worldprobe.settings.study import extended
 
@@ -74,6 +81,31 @@ def read_settings(
         check_folders(model, registry[model], registry_file)
     site = read_site(str(shipped_file(Path("config/cluster.yaml"))), os.environ)
     return Settings(study, registry, registry_file, site)
+
+
+def read_files(files: Sequence[str | Path], results: str = RESULTS) -> Settings:
+    """The same of configuration files, each laid over the ones before it; without any, of the one
+    that the Snakefile reads.
+
+    Args:
+        files: the strongest last.
+        results: the folder of all studies' results.
+
+    Raises:
+        UserError: as ``read_settings``, or a file is no mapping.
+    """
+    merged: Mapping[str, Any] = {}
+    files = list(files) or [Path("config", "config.yaml")]
+    for path in files:
+        stated = read_yaml(path).document
+        if not isinstance(stated, dict | None):
+            raise UserError(
+                path,
+                "contains no settings.",
+                "Give a configuration file: a line `key: value` for each setting.",
+            )
+        merged = merge(merged, stated or {})
+    return read_settings(merged, files, {}, results)
 
 
 def as_written(options: Mapping[str, Any], arguments: Iterable[str]) -> dict[str, Any]:

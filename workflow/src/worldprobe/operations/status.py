@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from worldprobe.benchmark import Registry
-from worldprobe.benchmarks import all_models, answers_by_rule, outdated
-from worldprobe.paths import StudyPaths
+from worldprobe.benchmarks import all_models, answers_by_rule, downloads, outdated
+from worldprobe.operations.access import refusal
+from worldprobe.paths import DOWNLOADS, StudyPaths
+from worldprobe.sources import by_reason
 
 #: What the main process passes to its jobs on a cluster, which read the configuration again while
 #: answers come in.
@@ -23,7 +24,9 @@ VARIABLE = "WORLDPROBE_MISSING"
 FIRST = ("fetch_model", "train_control")
 
 
-def missing_models(study: Mapping[str, Any], folder: Path = Path()) -> dict[str, str]:
+def missing_models(
+    study: Mapping[str, Any], folder: Path = Path(), without: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """The study's models without answers, and why, in one line each; none where the study allows
     none to be missing.
 
@@ -33,15 +36,31 @@ def missing_models(study: Mapping[str, Any], folder: Path = Path()) -> dict[str,
     Args:
         study: a validated study.
         folder: where Snakemake runs.
+        without: model -> why it cannot be had (``refused``), whatever an earlier run said.
     """
     logs = folder / StudyPaths.of(study).logs
-    if not study.get("allow_missing") or not logs.is_dir():
+    if not study.get("allow_missing"):
         return {}
     missing = {}
     for model, left in unfinished(study, folder).items():
-        if left and (why := reason(latest_log(logs, model, left))):
+        why = (without or {}).get(model) or (reason(latest_log(logs, model, left)) if left else "")
+        if left and why:
             missing[model] = why
     return missing if len(missing) < len(all_models(study)) else {}
+
+
+def refused(study: Mapping[str, Any], registry: Registry, folder: Path = Path()) -> dict[str, str]:
+    """The models without answers that cannot be had before somebody sets a token or a key, and why.
+
+    Args:
+        study: a validated study.
+        registry: model id -> card.
+        folder: where Snakemake runs.
+    """
+    reasons = {
+        model: refusal(registry[model]) for model, left in unfinished(study, folder).items() if left
+    }
+    return {model: why for model, why in reasons.items() if why}
 
 
 def unfinished(study: Mapping[str, Any], folder: Path = Path()) -> dict[str, list[str]]:
@@ -54,29 +73,75 @@ def unfinished(study: Mapping[str, Any], folder: Path = Path()) -> dict[str, lis
     }
 
 
-#: A model whose fetching failed in so many seconds before a run is left out of it: the command
-#: before has just tried.
-JUST_TRIED = 600
-
-
-def not_fetched(
-    study: Mapping[str, Any], models: Iterable[str], folder: Path = Path()
-) -> list[str]:
-    """Those of the models that could not be fetched a moment ago, so that a run leaves them alone.
+def not_fetched(study: Mapping[str, Any], folder: Path = Path()) -> dict[str, str]:
+    """What an earlier run tried to fetch in vain, and why: models, baselines and files, by the
+    names of their logs' folders.
 
     Args:
         study: a validated study.
-        models: ids of models without answers.
         folder: where Snakemake runs.
     """
     logs = folder / StudyPaths.of(study).logs
-    recent = {
-        path.parent.name
-        for path in logs.glob("fetch_*/*/*.log")
-        if time.time() - path.stat().st_mtime < JUST_TRIED
-        and reason(path.read_text(encoding="utf-8", errors="replace"))
+    files = logs / "fetch_source"
+    named = {
+        path: f"{DOWNLOADS}/{path.relative_to(files).with_suffix('')}"
+        for path in files.rglob("*.log")
+    } | {path: path.parent.name for path in logs.glob("fetch_[bm]*/*/*.log")}
+    reasons = {
+        named[path]: reason(path.read_text(encoding="utf-8", errors="replace"))
+        for path in sorted(named, key=_age)
     }
-    return [model for model in models if model in recent]
+    return {name: why for name, why in reasons.items() if why}
+
+
+def _age(path: Path) -> float:
+    return path.stat().st_mtime
+
+
+def unfetched(study: Mapping[str, Any], folder: Path = Path()) -> dict[str, str]:
+    """The files and baselines of a study that an earlier run tried to fetch in vain and that are
+    still not there, and why; in a rehearsal all files that are not there. None where the study
+    allows nothing to be missing.
+
+    Args:
+        study: a validated study.
+        folder: where Snakemake runs.
+    """
+    if not study.get("allow_missing"):
+        return {}
+    failed = not_fetched(study, folder)
+    if study.get("rehearsal"):  # without a network
+        failed |= {
+            name: "it is not here, and a rehearsal downloads nothing"
+            for name, path in downloads(study).items()
+            if name == path
+        }
+    if not failed:
+        return {}
+    absent = {name for name, path in downloads(study).items() if not (folder / path).exists()}
+    return {name: why for name, why in failed.items() if name in absent}
+
+
+def left_out(
+    study: Mapping[str, Any],
+    missing: Mapping[str, str],
+    without: Mapping[str, str],
+    lacking: Mapping[str, str],
+) -> dict[str, str]:
+    """What a run does not try, and why.
+
+    Args:
+        study: a validated study.
+        missing: models that this run does without, and why.
+        without: models that cannot be had, and why.
+        lacking: files and baselines that could not be fetched, and why.
+    """
+    names = {model for model in missing if model in without}
+    if study.get("rehearsal"):
+        names |= lacking.keys()
+    if not study["fetch_again"]:
+        names |= not_fetched(study).keys()
+    return {name: why for name, why in {**missing, **lacking}.items() if name in names}
 
 
 def progress(study: Mapping[str, Any], folder: Path = Path()) -> list[tuple[str, str, str]]:
@@ -153,25 +218,32 @@ def share_with_jobs(
 
 
 def after_failure(
-    study: Mapping[str, Any], registry: Registry, missing: Collection[str]
+    study: Mapping[str, Any],
+    registry: Registry,
+    missing: Collection[str],
+    lacking: Collection[str] = (),
 ) -> Iterator[str]:
-    """Which models have no answers after a run that failed, and how to go on without them, line by
-    line. What an earlier run made with a model that is still missing is removed, e.g. comparisons.
+    """What a run that failed has not got, and how to go on without it, line by line. What an
+    earlier run made with a model that is still missing is removed, e.g. comparisons.
 
     Args:
-        study: a validated study.
+        study: a validated study, with what could not be fetched.
         registry: model id -> card.
         missing: ids of the models that this run did without.
+        lacking: files and baselines that it did without.
     """
     failed = missing_models({**study, "allow_missing": True})
     for model, why in failed.items():
         yield f"{model} has no answers: {why}"
+    files = unfetched({**study, "allow_missing": True})
+    for why, names in by_reason(files).items():
+        yield f"{', '.join(names)} could not be fetched: {why}"
     if not study["allow_missing"]:
         return
-    if set(failed) - set(missing):
+    if {*failed, *files} - {*missing, *lacking}:
         yield (
-            "Run the same command again: the other models are summarised, these are named as"
-            " missing and tried again."
+            "Run the same command again: the rest is made without what is named here, and it is"
+            " tried again."
         )
     still = [model for model in failed if model in missing]
     for path in filter(os.path.isfile, outdated(study, still, registry)):
@@ -180,15 +252,16 @@ def after_failure(
 
 
 def after_success(missing: Collection[str], left_out: Mapping[str, str]) -> Iterator[str]:
-    """Which models and baselines are not in the tables of a run that succeeded, line by line.
+    """What is not in the tables of a run that succeeded, line by line.
 
     Args:
-        missing: ids of the models that the run did without.
-        left_out: what it did not try again, and why.
+        missing: models, files and baselines that the run did without.
+        left_out: what it did not try, and why.
     """
-    for name, why in left_out.items():
-        yield f"{name} was left out: {why}. `make reproduce` tries again."
+    for why, names in by_reason(left_out).items():
+        yield f"Without {', '.join(names)}: {why}."
+    if left_out:
+        yield "The next run tries them again."
     if new := sorted(set(missing) - set(left_out)):
-        yield (
-            f"{', '.join(new)}: answers are there now. Run the same command again to include them."
-        )
+        names = by_reason(dict.fromkeys(new, "")).get("", [])
+        yield f"{', '.join(names)}: there now. Run the same command again to include them."

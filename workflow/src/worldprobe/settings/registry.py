@@ -179,7 +179,9 @@ class Loading(Block):
     """Whether the checkpoint's own code is run; only for code that you have read."""
 
     allow_pickle: bool = False
-    """Whether to load weights that are not safetensors; a pickle can run code."""
+    """Whether to load weights that are not safetensors but pickles, which can run code; only their
+    tensors are read (`weights_only`).
+    """
 
     @model_validator(mode="before")
     @classmethod
@@ -220,6 +222,12 @@ class Card(Loading):
 
     parameters: Count | None = None
     """Number of parameters, e.g. 1_557_611_200. Memory, GPUs and time follow from it and `dtype`.
+    """
+
+    gated: bool = False
+    """Whether access needs a token of the hub (`HF_TOKEN`), or a key of the server
+    (`OPENAI_API_KEY`). Without one, a study names the model before its first job and goes on
+    without it.
     """
 
     chat: bool = False

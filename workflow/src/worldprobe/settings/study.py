@@ -125,6 +125,12 @@ class SharedSettings(Block):
     the report name the missing ones.
     """
 
+    fetch_again: bool = True
+    """Whether what could not be fetched in an earlier run (a model, a baseline, a file) is tried
+    again; until it is there, the rest is made without it. false leaves it alone, as the second
+    step of `make reproduce` does.
+    """
+
     rehearsal: bool = False
     """Whether to rehearse: the whole study with a few items, and in the place of each model a tiny
     random one of its architecture, in minutes and without a network. Its results are in

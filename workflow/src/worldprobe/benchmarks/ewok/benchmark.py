@@ -10,14 +10,17 @@ from worldprobe.benchmarks.ewok.evaluation import EVALUATION
 from worldprobe.benchmarks.ewok.outputs import (
     answers,
     compared,
+    downloads,
     outputs,
     page_files,
     refuse_models,
     summarized,
+    without_downloads,
 )
 from worldprobe.benchmarks.ewok.report import compose
 from worldprobe.benchmarks.ewok.settings import Ewok
 from worldprobe.benchmarks.ewok.study import rehearse
+from worldprobe.benchmarks.ewok.workload import workload
 
 SECTIONS = (
     Section(
@@ -48,9 +51,12 @@ BENCHMARK = Benchmark(
     settings=Ewok,
     outputs=outputs,
     answers=answers,
+    workload=workload,
     analysed={"summarize": summarized, "compare": compared},
     rule="score",
     rules="rules/ewok/main.smk",
+    downloads=downloads,
+    without_downloads=without_downloads,
     complete=refuse_models,
     displays=find_displays(tables, figures),
     page=Page(SECTIONS, Input(Summaries), compose, page_files),

@@ -6,7 +6,7 @@ Everything follows from the validated study and the registry.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,15 @@ from worldprobe.benchmarks.ewok.study import (
     has_people_rated,
     has_prompting,
     has_responses,
+    has_word2vec,
     is_builtin,
     is_released,
     prompt_file,
 )
 from worldprobe.benchmarks.ewok.vocabulary import is_prompted
-from worldprobe.models.registry import chat_template, refuse_prompted
+from worldprobe.models.registry import BASELINES, chat_template, refuse_prompted
 from worldprobe.paths import StudyPaths
+from worldprobe.sources import shipped_files
 
 #: Notebook -> models scored by LogProbs that it needs.
 LEAST_MODELS = {"1_explore_failures_by_concept": 1, "2_compare_two_models": 2}
@@ -92,6 +94,42 @@ def evidence(study: Study, model: str, condition: str | None = None) -> list[str
         for one in wanted
         for name in study["ewok"]["eval_types"]
     ]
+
+
+def downloads(study: Study) -> dict[str, str]:
+    """What comes from elsewhere: files of ``resources/sources.yaml`` that settings name, and
+    baselines that are packages.
+    """
+    block, listed = study["ewok"], shipped_files()
+    files = [
+        block["materials"]["source"],
+        block["baselines"]["word2vec"]["vectors"] if has_word2vec(study) else None,
+        *block["baselines"]["frequency"]["files"],
+        block["human"]["ratings"],
+        block["released"]["results"],
+    ]
+    packages = [name for name in BASELINES if str(block["baselines"][name]).startswith("pkg:")]
+    return {file: file for file in files if file in listed} | {
+        name: f"{paths(study).root}/baselines/{name}.json" for name in packages
+    }
+
+
+def without_downloads(block: Mapping[str, Any], names: Collection[str]) -> dict[str, Any] | None:
+    """The settings without files or baselines that cannot be had: word frequencies are then
+    wordfreq's. Without materials, or released results where these are the answers, nothing is left.
+    """
+    if block["materials"]["source"] in names or block["released"]["results"] in names:
+        return None
+    chosen = block["baselines"]
+    baselines = chosen | {name: None for name in BASELINES if name in names}
+    if chosen["word2vec"]["vectors"] in names:
+        baselines["word2vec"] = chosen["word2vec"] | {"enabled": False}
+    if not set(names).isdisjoint(chosen["frequency"]["files"]):
+        baselines["frequency"] = chosen["frequency"] | {"source": "wordfreq", "files": []}
+    human = block["human"]
+    if human["ratings"] in names:
+        human = human | {"ratings": None}
+    return dict(block) | {"baselines": baselines, "human": human}
 
 
 def prompting(study: Study, card: Mapping[str, Any]) -> dict[str, Any]:

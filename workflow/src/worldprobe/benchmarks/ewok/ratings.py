@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from worldprobe.archives import Archive
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS, normalize_text
-from worldprobe.commented_csv import read_frame
+from worldprobe.commented_csv import CsvError, read_frame, read_rows
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 
@@ -19,6 +20,7 @@ from worldprobe.log import LOGGER
 QUESTION = ["item_id", "target", "context"]
 _LONG = [*QUESTION, "rating"]
 _WIDE = {f"response_mean_target{t}_context{c}": (t, c) for t in (1, 2) for c in (1, 2)}
+PASSWORD_HINT = "Set WORLDPROBE_MATERIALS_PASSWORD."
 #: Decimals of means: more than people give, fewer than sums of decimal fractions are exact to.
 DECIMALS = 12
 #: What a missing rating may look like.
@@ -43,7 +45,10 @@ class MatchedRatings:
 
 
 def read_ratings(
-    path: Path, items: pd.DataFrame, scale: tuple[float, float] = (1, 5)
+    path: Path,
+    items: pd.DataFrame,
+    scale: tuple[float, float] = (1, 5),
+    password: str | None = None,
 ) -> MatchedRatings:
     """Read ratings and average those of the same question.
 
@@ -54,21 +59,26 @@ def read_ratings(
     Names of columns may be in any case; lines above the header that start with ``#`` are left out.
 
     Args:
-        path: CSV.
+        path: CSV; or the .zip of the authors' results, of which the CSVs with such columns count.
         items: contracts.Items; ratings are matched to them by id, or by the four texts (then to all
             items that have them).
         scale: the lowest and the highest rating that could be given.
+        password: of the .zip.
 
     Raises:
         UserError: an unknown form, a cell that is not a number on the scale, a rating given twice,
             or no item in common.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise UserError(path, f"cannot be read ({error.strerror}).", "Check the path.") from error
-    frame = read_frame(path, content)
-    frame.columns = [str(name).strip().lower() for name in frame.columns]
+    if path.suffix == ".zip":
+        frame = _released(path, password)
+    else:
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            problem = f"cannot be read ({error.strerror})."
+            raise UserError(path, problem, "Check the path.") from error
+        frame = read_frame(path, content)
+        frame.columns = [str(name).strip().lower() for name in frame.columns]
     repeated = frame.columns[frame.columns.duplicated()]
     if len(repeated):
         raise UserError(path, f'has the column "{repeated[0]}" twice.', "Keep one of the two.")
@@ -86,6 +96,37 @@ def read_ratings(
     return MatchedRatings(
         _average(ratings), int(ratings["rating"].notna().sum()), n_unknown, n_unrated
     )
+
+
+def _released(path: Path, password: str | None) -> pd.DataFrame:
+    """All CSVs of the authors' results that have people's mean ratings, one below the other; rows
+    that are there twice count once, as in their analysis.
+
+    Raises:
+        UserError: there is none, or the archive cannot be read.
+    """
+    archive = Archive(path, password, PASSWORD_HINT)
+    frames = []
+    for name in archive.names:
+        if not name.endswith(".csv") or "__MACOSX" in name:
+            continue
+        where, content = f"{path}, {name}", archive.read(name)
+        try:
+            header = next(read_rows(where, content), (0, []))[1]
+        except CsvError:  # the archive has other files
+            continue
+        columns = {str(column).strip().lower() for column in header}
+        if columns.issuperset(_WIDE):
+            frame = read_frame(where, content)
+            frame.columns = [str(column).strip().lower() for column in frame.columns]
+            frames.append(frame[[*(text for text in TEXTS if text in frame), *_WIDE]])
+    if not frames:
+        raise UserError(
+            path,
+            "contains no CSV with people's mean ratings.",
+            f"It needs the columns {', '.join(_WIDE)}.",
+        )
+    return pd.concat(frames, ignore_index=True).drop_duplicates().reset_index(drop=True)
 
 
 def _from_long(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from worldprobe.benchmarks.ewok.study import chosen_mode, prompt_file
 from worldprobe.errors import UserError, did_you_mean
@@ -25,9 +25,8 @@ from worldprobe.settings.blocks import (
     absent,
     name,
 )
+from worldprobe.sources import shipped_files
 
-#: The archive of the official materials, which ``fetch_ewok_config`` downloads.
-ARCHIVE = "resources/downloads/ewok-config.zip"
 MOST_VERSIONS = 1000
 #: Settings of items that a way of filling does not use.
 _UNUSED = {
@@ -62,7 +61,7 @@ class Materials(Block):
     def findings(self) -> Iterator[Finding]:
         """Materials that are not there."""
         try:
-            yield from missing(("source",), materials_place(self.source), (ARCHIVE,))
+            yield from missing(("source",), materials_place(self.source))
         except UserError as error:
             yield ("source",), f"{self.source}: {error.problem}", error.fix
 
@@ -180,14 +179,15 @@ class Prompting(Block):
 
 
 class Word2vec(Block):
-    """Bag-of-words baseline. Paper: Appendix A.5."""
+    """Bag-of-words baseline. Paper: Section 4.3."""
 
     enabled: bool = True
     """Whether to score the bag-of-words baseline."""
 
     vectors: Text = "trained"
     """Word vectors, as `trained` (on the pipeline's own corpus) or a file (word2vec binary or
-    text, gensim).
+    text, gensim). The paper's are `resources/downloads/word2vec-google-news-300.gz`, which is
+    fetched. Paper: Section 4.3.
     """
 
     allow_pickle: bool = False
@@ -200,15 +200,31 @@ class Word2vec(Block):
 
 
 class Frequency(Block):
-    """Word frequencies. Paper: Appendix A.5."""
+    """Word frequencies. Paper: Section 4.3."""
 
     source: Literal["wordfreq", "ngrams"] = "wordfreq"
     """Where word frequencies come from."""
 
     files: Distinct[str] = []
     """Google Books Ngram v2 1-gram files, for source ngrams. They are called
-    `googlebooks-eng-us-all-1gram-20120701-*.gz`.
+    `googlebooks-eng-us-all-1gram-20120701-*.gz`; the word `google_1grams` means all of
+    them, which are fetched.
     """
+
+    compat: bool = False
+    """Whether to take words, and with ngrams their counts, as the paper's script did: the number of
+    records (word and year) that begin with the word. Paper: Section 4.3.
+    """
+
+    @field_validator("files")
+    @classmethod
+    def _named_by_source(cls, files: list[str]) -> list[str]:
+        """The files of a source in place of its name."""
+        named = {
+            name: [file.path for file in shipped_files().values() if file.source == name]
+            for name in files
+        }
+        return [path for name in files for path in named[name] or [name]]
 
     def findings(self) -> Iterator[Finding]:
         """Files that are not named, or not there."""
@@ -253,8 +269,9 @@ class Human(Block):
     ratings: Text | None = None
     """A CSV of people's ratings of the items; several ratings of one question are averaged. Its
     columns are `item_id, target, context, rating`, or it has a row per item with
-    `response_mean_target1_context1` to `response_mean_target2_context2`. Ratings are judged like
-    Likert answers, and appear next to the models in tables and figures. Paper: Section 4.
+    `response_mean_target1_context1` to `response_mean_target2_context2`. Or the .zip of the
+    authors' results, `resources/downloads/ewok-results.zip`, which is fetched. Ratings are judged
+    like Likert answers, and appear next to the models in tables and figures. Paper: Section 4.
     """
 
     def findings(self) -> Iterator[Finding]:
@@ -450,15 +467,16 @@ class Ewok(Block):
 def missing(
     keys: tuple[str | int, ...], path: str | None, others: tuple[str, ...] = ()
 ) -> Iterator[Finding]:
-    """A file or folder that is named and does not exist. Snakemake itself would quietly use older
-    results.
+    """A file or folder that is named, does not exist, and is not fetched. Snakemake itself would
+    quietly use older results.
 
     Args:
         keys: of the setting.
         path: its value.
-        others: values that are no path, or one that a rule makes.
+        others: values that are no path.
     """
-    if path and path not in others and not Path(path).exists():
+    is_fetched = path in shipped_files()
+    if path and not is_fetched and path not in others and not Path(path).exists():
         yield keys, f"there is no file or folder {path}.", "Correct the path, or put it there."
 
 

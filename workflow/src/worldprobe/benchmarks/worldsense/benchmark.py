@@ -8,14 +8,17 @@ from worldprobe.benchmarks.worldsense.analysis.reproduction import reproduce
 from worldprobe.benchmarks.worldsense.evaluation import EVALUATION
 from worldprobe.benchmarks.worldsense.outputs import (
     answers,
+    downloads,
     extra_models,
     outputs,
     page_files,
     rehearse,
+    without_downloads,
 )
 from worldprobe.benchmarks.worldsense.report import compose
 from worldprobe.benchmarks.worldsense.selection import SUMMARIES
 from worldprobe.benchmarks.worldsense.settings import WorldSense, complete_registry
+from worldprobe.benchmarks.worldsense.workload import workload
 
 SECTIONS = (
     Section(
@@ -49,8 +52,11 @@ BENCHMARK = Benchmark(
     settings=WorldSense,
     outputs=outputs,
     answers=answers,
+    workload=workload,
     rule="ask",
     rules="rules/worldsense/main.smk",
+    downloads=downloads,
+    without_downloads=without_downloads,
     extra_models=extra_models,
     complete=complete_registry,
     displays=find_displays(tables, figures),

@@ -4,7 +4,7 @@ Imports nothing heavy.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from worldprobe.benchmark import PageFiles, Registry, Study
 from worldprobe.benchmarks.worldsense.skins import vocabulary
 from worldprobe.extensions import made_models
 from worldprobe.paths import StudyPaths
+from worldprobe.sources import shipped_files
 
 
 def root(study: Study) -> str:
@@ -38,6 +39,26 @@ def released_trials(folder: str, name: str) -> str:
     return f"{folder}/{'test_set' if name == 'test' else f'other_tests/{name}'}/trials.jsonl.bz2"
 
 
+def downloads(study: Study) -> dict[str, str]:
+    """The released trials that are asked and that ``resources/sources.yaml`` lists."""
+    folder = study["worldsense"]["released"]
+    if folder is None:
+        return {}
+    listed = shipped_files()
+    files = [released_trials(folder, name) for name in study["worldsense"]["sets"]]
+    return {file: file for file in files if file in listed}
+
+
+def without_downloads(block: Mapping[str, Any], names: Collection[str]) -> dict[str, Any] | None:
+    """The settings without released sets that cannot be had; without the main one, nothing is
+    left.
+    """
+    if block["released"] is None:
+        return dict(block)
+    sets = [name for name in block["sets"] if released_trials(block["released"], name) not in names]
+    return dict(block) | {"sets": sets} if {*main_set(block["sets"])} & {*sets} else None
+
+
 def examples_table(study: Study, name: str) -> str:
     """Solved trials like those of a set, from which examples are drawn: the released set itself."""
     if study["worldsense"]["released"] is not None:
@@ -62,11 +83,18 @@ def asked_sets(study: Study) -> list[str]:
     return [name for name in study["worldsense"]["sets"] if not name.startswith("train-")]
 
 
-def promptings(study: Study) -> list[str]:
-    """Names of the prompt sets."""
+def prompting_places(study: Study, name: str) -> list[str]:
+    """The prompt sets by which a set is asked, as the settings name them."""
+    block = study["worldsense"]
+    is_other = name not in main_set(asked_sets(study)) and block["other_promptings"] is not None
+    return list(block["other_promptings" if is_other else "promptings"])
+
+
+def promptings(study: Study, name: str) -> list[str]:
+    """Names of the prompt sets by which a set is asked."""
     return [
-        Path(name).stem if name.endswith((".yaml", ".yml")) else name
-        for name in study["worldsense"]["promptings"]
+        Path(place).stem if place.endswith((".yaml", ".yml")) else place
+        for place in prompting_places(study, name)
     ]
 
 
@@ -88,7 +116,7 @@ def extra_models(study: Study) -> list[str]:
     block = study["worldsense"]
     named = (
         (made_models(study) if block["models"] is None else block["models"])
-        if asked_sets(study) and promptings(study)
+        if asked_sets(study) and study["worldsense"]["promptings"]
         else []
     )
     return [model for model in named if model not in study["models"]]
@@ -111,7 +139,7 @@ def left_by(study: Study, model: str) -> list[str]:
     return [
         responses(study, name, one, model)
         for name in asked_sets(study)
-        for one in promptings(study)
+        for one in promptings(study, name)
     ]
 
 
@@ -141,7 +169,7 @@ def answered_sets(study: Study, models: Sequence[str]) -> list[list[str]]:
     """Every set that is asked: its name, its trials, the responses of models and rules to it.
 
     >>> block = {"sets": ["test", "train-10k"], "released": None, "promptings": ["basic"]}
-    >>> block |= {"models": ["a", "b"], "controls": []}
+    >>> block |= {"models": ["a", "b"], "controls": [], "other_promptings": None}
     >>> answered_sets({"study": "s", "models": [], "worldsense": block}, ["a"])[0][::2]
     ['test', 'results/s/worldsense/responses/test/basic/a.parquet']
     """
@@ -152,7 +180,7 @@ def answered_sets(study: Study, models: Sequence[str]) -> list[list[str]]:
             *(
                 responses(study, name, prompting, model)
                 for model in answered(study, models)
-                for prompting in promptings(study)
+                for prompting in promptings(study, name)
             ),
         ]
         for name in asked_sets(study)
@@ -161,7 +189,7 @@ def answered_sets(study: Study, models: Sequence[str]) -> list[list[str]]:
 
 def is_asked(study: Study) -> bool:
     """Whether any model answers any trial."""
-    return bool(asked_sets(study) and promptings(study) and asked_models(study))
+    return bool(asked_sets(study) and study["worldsense"]["promptings"] and asked_models(study))
 
 
 def summaries(study: Study) -> str:
@@ -214,12 +242,12 @@ def has_tuned_models(study: Study) -> bool:
 
 def has_controls(study: Study) -> bool:
     """Whether problems of the main set come with controls, so that the two can be compared."""
-    return has_any(study, main_set(study), (*vocabulary.NORMAL, *vocabulary.TRIVIAL))
+    return has_any(study, main_set(asked_sets(study)), (*vocabulary.NORMAL, *vocabulary.TRIVIAL))
 
 
-def main_set(study: Study) -> list[str]:
-    """The set that most tables show; none where none is asked."""
-    return sorted(asked_sets(study), key=vocabulary.SETS.index)[:1]
+def main_set(sets: Sequence[str]) -> list[str]:
+    """Of the sets that are asked that which most tables show; none of none."""
+    return sorted(sets, key=vocabulary.SETS.index)[:1]
 
 
 def has_any(study: Study, sets: Sequence[str], problems: Collection[str]) -> bool:

@@ -12,11 +12,18 @@ from pydantic import Field
 
 from worldprobe.benchmark import Study
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
-from worldprobe.benchmarks.worldsense.outputs import asked_models, asked_sets, released_trials
+from worldprobe.benchmarks.worldsense.outputs import (
+    asked_models,
+    asked_sets,
+    main_set,
+    released_trials,
+)
+from worldprobe.benchmarks.worldsense.skins.vocabulary import has_one_domain
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.registry import refuse_prompted
 from worldprobe.settings import Finding, complete_card
 from worldprobe.settings.blocks import Block, Count, Distinct, Seed, Text, Whole
+from worldprobe.sources import shipped_files
 
 #: Option of `worldsense generate` -> key of the block.
 _OPTIONS = {
@@ -185,7 +192,8 @@ class WorldSense(Part):
 
     released: Text | None = None
     """Folder of the authors' release (data/worldsense), whose trials are asked instead of ours;
-    null generates ours. `per_cell` and `seed` have then no effect.
+    `resources/downloads/worldsense/data/worldsense` is fetched; null generates ours. `per_cell`
+    and `seed` have then no effect.
     """
 
     per_cell: Count | None = 1
@@ -202,6 +210,11 @@ class WorldSense(Part):
     """Prompting strategies, as names of sets in `resources/prompts/worldsense`, or YAML files; with
     none, no model is asked. `constrained` is what small models can do; `basic`, `cot`, `icl_iid`,
     `icl_ood` and `basic_exchanged` are for models that converse.
+    """
+
+    other_promptings: Distinct[Text] | None = None
+    """Prompting strategies for the sets beside the main one (`test`, where it is asked); null takes
+    `promptings`. The paper asks other sets by `basic` alone. Paper: Section 5.3, Table 9.
     """
 
     models: Distinct[str] | None = None
@@ -225,20 +238,40 @@ class WorldSense(Part):
             )
         else:
             yield from self._set_findings()
-        names: set[str] = set()
-        for number, prompting in enumerate(self.promptings):
+        for key in ("promptings", "other_promptings"):
+            yield from self._prompting_findings(key)
+
+    def _prompting_findings(self, key: str) -> Iterator[Finding]:
+        """Strategies that cannot be read, that share a name, or that show what a set cannot have:
+        examples of another domain where all skins are of one.
+        """
+        named, names = getattr(self, key), set()
+        asked = [name for name in self.sets if not name.startswith("train-")]
+        main = main_set(asked)
+        is_main = key == "promptings"
+        sets = main if is_main and self.other_promptings is not None else asked
+        sets = sets if is_main else [name for name in asked if name not in main]
+        for number, prompting in enumerate(named or ()):
             try:
-                name = load_prompt_set(prompting).name
+                prompts = load_prompt_set(prompting)
             except UserError as error:
-                yield ("promptings", number), f"{error.where}: {error.problem}", error.fix
+                yield (key, number), f"{error.where}: {error.problem}", error.fix
                 continue
-            if name in names:
+            if prompts.name in names:
                 yield (
-                    ("promptings", number),
-                    f"is the second set named {name}.",
+                    (key, number),
+                    f"is the second set named {prompts.name}.",
                     "Give the file another name.",
                 )
-            names.add(name)
+            names.add(prompts.name)
+            if prompts.examples and prompts.examples.other_domain:
+                for name in (one for one in sets if has_one_domain(one)):
+                    problem = (
+                        f"{prompts.name} shows examples of another domain, and all skins of the set"
+                        f" {name} are of one."
+                    )
+                    fix = "Set other_promptings, e.g. [basic], or leave the set out."
+                    yield (key, number), problem, fix
 
     def _released_findings(self) -> Iterator[Finding]:
         """Released trials are asked as they are, so they must be there, and nothing can be
@@ -254,8 +287,11 @@ class WorldSense(Part):
             if name.startswith("train-"):
                 problem = f"{name}: the released training sets have no trials."
                 yield ("sets", number), problem, "Remove it, or set released: null."
-            elif not Path(released_trials(self.released, name)).is_file():
-                problem = f"there is no file {released_trials(self.released, name)}."
+            elif (
+                not Path(file := released_trials(self.released, name)).is_file()
+                and file not in shipped_files()
+            ):
+                problem = f"there is no file {file}."
                 fix = (
                     "Clone github.com/facebookresearch/worldsense (CC BY-NC 4.0) and name its"
                     " folder data/worldsense."

@@ -68,6 +68,15 @@ def problems_of_set(name: str) -> tuple[str, ...]:
     )
 
 
+def has_one_domain(name: str) -> bool:
+    """Whether all skins of a set are of one domain: what runs parallel is a matter of space.
+
+    >>> has_one_domain("ood-problem"), has_one_domain("test")
+    (True, False)
+    """
+    return problems_of_set(name) == ("Infer.parallel",)
+
+
 #: The official disguise, so that a crawl of a file does not learn answers in plain text
 #: (specification, Section 2).
 DISGUISE = {

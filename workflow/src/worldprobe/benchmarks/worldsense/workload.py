@@ -1,0 +1,66 @@
+"""How much WorldSense asks of a model: trials and tokens, before any trial is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from worldprobe.benchmark import Study, Workload
+from worldprobe.benchmarks.worldsense import outputs
+from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
+
+#: Trials of whole sets, and tuples of each of their cells (docs/worldsense.md); sets that are not
+#: here are as large as ``test``.
+TRIALS = {
+    "test": 87_048,
+    "test-new": 58_032,
+    "memorisation": 11_232,
+    "ood-size": 9_360,
+    "ood-query": 6_480,
+    "ood-problem": 5_400,
+    "test-hard": 49_104,
+    "test-motion": 50_976,
+}
+PER_CELL = 31
+#: Tokens of a trial (68 words in the released test set), and of what a prompt says besides.
+TRIAL = 90
+#: Share of the tokens that a reply may have and that it has.
+USED = 0.25
+#: Answers whose log probabilities are compared, at most.
+COMPARED = 3
+
+
+_prompt_set = cache(load_prompt_set)  # it is asked for by every job of a run
+
+
+def n_trials(study: Study, name: str) -> int:
+    """Trials of a set: of its table, or as many as its settings let one expect."""
+    block, table = study["worldsense"], Path(outputs.trial_table(study, name))
+    if table.suffix == ".parquet" and table.is_file():
+        import pyarrow.parquet
+
+        return pyarrow.parquet.read_metadata(table).num_rows
+    whole = TRIALS.get(name, TRIALS["test"])
+    if not block["released"] and block["per_cell"] is not None:
+        whole = min(whole, whole * block["per_cell"] // PER_CELL)
+    return min(whole, block["limit"] or whole)
+
+
+def workload(study: Study, _card: Mapping[str, Any]) -> Workload:
+    """What a model is asked in all sets and strategies, as if every reply needed the follow-up."""
+    how = study["worldsense"]["asking"]
+    requests = read = written = 0
+    for name in outputs.asked_sets(study):
+        trials = n_trials(study, name) * how["samples"]
+        for place in outputs.prompting_places(study, name):
+            prompts = _prompt_set(place)
+            texts = 1 + (prompts.examples.number if prompts.examples else 0)
+            is_written = prompts.ask == "write"
+            turns = 1 + bool(prompts.follow_up) if is_written else COMPARED
+            reply = int(prompts.tokens * USED) + how["thoughts"] if is_written else 0
+            requests += trials * turns
+            read += trials * turns * texts * TRIAL
+            written += trials * reply
+    return Workload(requests, read, written, how["max_requests"], how["max_tokens"])

@@ -1,0 +1,82 @@
+"""Who may have which model: what is on this machine already, and which tokens and keys are set."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from worldprobe.models.checkpoint import HUB, HUB_PREFIX, availability, folder_of
+from worldprobe.models.packages import PREFIX
+from worldprobe.models.server.endpoint import KEY_VARIABLE, LOOPBACK
+from worldprobe.settings.registry import REHEARSAL_ENDPOINT
+
+TOKEN_VARIABLE = "HF_TOKEN"
+
+
+def credential(card: Mapping[str, Any]) -> str:
+    """The variable with what opens a gated model.
+
+    >>> credential({"engine": "openai"}), credential({"engine": "vllm"})
+    ('OPENAI_API_KEY', 'HF_TOKEN')
+    """
+    return KEY_VARIABLE if card["engine"] == "openai" else TOKEN_VARIABLE
+
+
+def has_credential(variable: str) -> bool:
+    """Whether it is set, or, a token of the hub, stored by ``hf auth login``."""
+    if os.environ.get(variable) or variable != TOKEN_VARIABLE:
+        return bool(os.environ.get(variable))
+    try:
+        from huggingface_hub import get_token
+    except ModuleNotFoundError:  # nothing can be fetched
+        return False
+    return get_token() is not None
+
+
+def refusal(card: Mapping[str, Any]) -> str:
+    """Why a model cannot be had, in words that say what to do; nothing where nobody knows yet."""
+    is_served = card["engine"] == "openai"
+    is_elsewhere = (
+        card["endpoint"] != REHEARSAL_ENDPOINT
+        and urlsplit(card["endpoint"]).hostname not in LOOPBACK
+        if is_served
+        else is_to_be_fetched(card)
+    )
+    variable = credential(card)
+    if not card.get("gated") or not is_elsewhere or has_credential(variable):
+        return ""
+    if is_served:
+        return f"{card['endpoint']} needs a key, and {variable} is not set"
+    return f"gated (accept the terms on {HUB} first), and {variable} is not set"
+
+
+def is_to_be_fetched(card: Mapping[str, Any]) -> bool:
+    """Whether a model's weights come from the hub and are not in the local cache."""
+    place = card["checkpoint"] or ""
+    is_made = any(card.get(key) for key in ("control", "tuned", "stand_in"))
+    if is_made or card["engine"] in ("openai", "rule"):
+        return False
+    if place.startswith(PREFIX) or (not place.startswith(HUB_PREFIX) and folder_of(place)):
+        return False
+    return availability(card) == "to be fetched"
+
+
+def hub_cache() -> Path:
+    """The folder into which the hub's models are downloaded."""
+    try:
+        from huggingface_hub.constants import HF_HUB_CACHE
+    except ModuleNotFoundError:  # nothing can be fetched
+        return Path(os.environ.get("HF_HOME") or "~/.cache/huggingface").expanduser()
+    return Path(HF_HUB_CACHE)
+
+
+def free_gb(folder: Path) -> float:
+    """Free space, GB (1e9 bytes), where a folder is or will be."""
+    there = next(
+        place for place in (folder.absolute(), *folder.absolute().parents) if place.exists()
+    )
+    return shutil.disk_usage(there).free / 1e9

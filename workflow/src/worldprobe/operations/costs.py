@@ -1,0 +1,192 @@
+"""What a run of a study takes, before it starts: models, GPUs and hours, downloads, requests to
+servers, and who may have what.
+
+The figures are what is asked of a scheduler, and estimates from the models' cards and from what
+the study asks them; they err on the large side.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from textwrap import shorten
+from typing import Any
+
+from worldprobe.benchmark import Registry, Study, Workload
+from worldprobe.benchmarks import all_models, downloads, of_study
+from worldprobe.operations.access import (
+    credential,
+    free_gb,
+    has_credential,
+    hub_cache,
+    is_to_be_fetched,
+)
+from worldprobe.operations.resources import Needs, needs, visible_gpus
+from worldprobe.operations.status import unfinished
+from worldprobe.sources import SourceFile, by_reason, shipped_files
+
+#: Bytes of a parameter on the hub, where nearly all checkpoints are in half precision.
+PUBLISHED_BYTES = 2
+
+
+def workload_of(study: Study, card: Mapping[str, Any], rule: str = "") -> Workload | None:
+    """What a model is asked by all benchmarks of a study, or by one rule; None where nobody can
+    say.
+    """
+    asking = [
+        benchmark
+        for benchmark in of_study(study)
+        if rule in ("", benchmark.rule) and benchmark.answers(study, card["model"])
+    ]
+    loads = [benchmark.workload(study, card) for benchmark in asking]
+    known = [load for load in loads if load is not None]
+    if len(known) < len(loads) or not known:
+        return None
+    return Workload(
+        sum(load.requests for load in known),
+        sum(load.read for load in known),
+        sum(load.written for load in known),
+        _sum_of_limits([load.most_requests for load in known]),
+        _sum_of_limits([load.most_tokens for load in known]),
+    )
+
+
+def _sum_of_limits(limits: Sequence[int | None]) -> int | None:
+    """None where one of them is none."""
+    stated = [limit for limit in limits if limit is not None]
+    return sum(stated) if len(stated) == len(limits) else None
+
+
+def job_needs(
+    study: Study, registry: Registry, site: Mapping[str, Any], model: str, rule: str
+) -> Needs:
+    """What a rule's job with a model asks for."""
+    card = registry[model]
+    return needs(card, site["gpu_memory_gb"], workload_of(study, card, rule))
+
+
+def forecast(
+    study: Study,
+    registry: Registry,
+    site: Mapping[str, Any],
+    left_out: Mapping[str, str],
+    again: Mapping[str, str] | None = None,
+    on_cluster: bool = True,
+) -> list[str]:
+    """What the run takes, line by line: nothing for a study whose models have all answered.
+
+    Args:
+        study: a validated study.
+        registry: model id -> card.
+        site: facts of the cluster.
+        left_out: model, file or baseline -> why the run goes on without it.
+        again: the same of those that the run tries to have, for the next one.
+        on_cluster: whether jobs are submitted; else GPUs are those of this machine, if it has any.
+    """
+    jobs = {
+        model: rules
+        for model, rules in unfinished(study).items()
+        if rules and model not in left_out
+    }
+    lines = [
+        f"{head} {', '.join(names)}: {why}"
+        for head, reasons in (("without", left_out), ("tried again,", again or {}))
+        for why, names in by_reason(reasons).items()
+    ]
+    asked = [model for model in jobs if registry[model]["engine"] != "rule"]
+    if asked:
+        count = sum(len(jobs[model]) for model in asked)
+        known = [model for model in all_models(study) if registry[model]["engine"] != "rule"]
+        lines.append(f"models: {len(asked)} of {len(known)} to ask, in {count} jobs")
+        if on_cluster or visible_gpus():
+            chosen = {model: jobs[model] for model in asked}
+            lines += _gpus(study, registry, site, chosen, on_cluster)
+    if not study.get("rehearsal"):
+        lines += _requests(study, registry, asked)
+        lines += _downloads(registry, asked, set(downloads(study)) - {*left_out})
+    return [f"Study {study['study']}, before the first job:", *(f"  {line}" for line in lines)] * (
+        bool(lines)
+    )
+
+
+def _gpus(
+    study: Study,
+    registry: Registry,
+    site: Mapping[str, Any],
+    jobs: Mapping[str, list[str]],
+    on_cluster: bool,
+) -> Iterator[str]:
+    """GPUs by number, and the hours that are asked for."""
+    hours: dict[int, list[float]] = defaultdict(list)
+    for model, rules in jobs.items():
+        for rule in rules:
+            wanted = job_needs(study, registry, site, model, rule).in_attempt(
+                1, site["longest_minutes"]
+            )
+            hours[wanted.gpus].append(wanted.runtime / 60)
+    kind = site["gres"] or site["gpu_model"] or "any type"
+    partition = site["gpu_partition"] or site["partition"] or "default"
+    place = f" ({kind}, {site['gpu_memory_gb']:g} GB, partition {partition})" if on_cluster else ""
+    on_gpus = {gpus: times for gpus, times in sorted(hours.items()) if gpus}
+    if on_gpus:
+        parts = [f"{len(times)} with {gpus}" for gpus, times in on_gpus.items()]
+        total = sum(gpus * sum(times) for gpus, times in on_gpus.items())
+        verb = "are asked for" if on_cluster else "at most on A100s"
+        yield (
+            f"GPUs{place}: jobs {', '.join(parts)}; {total:,.0f} GPU hours {verb}, the longest job"
+            f" {max(max(times) for times in on_gpus.values()):.0f} hours"
+        )
+    if 0 in hours:
+        yield f"without a GPU: {len(hours[0])} jobs"
+
+
+def _requests(study: Study, registry: Registry, models: Iterable[str]) -> Iterator[str]:
+    """What is asked of servers, and where the study stops it."""
+    for model in models:
+        card = registry[model]
+        if card["engine"] != "openai":
+            continue
+        load = workload_of(study, card)
+        if load is None:
+            yield f"requests to {card['endpoint']} ({model}): number unknown"
+            continue
+        tokens = (load.read + load.written) / 1e6
+        limits = [
+            f"{limit:,} {what} a run"
+            for limit, what in ((load.most_requests, "requests"), (load.most_tokens, "tokens"))
+            if limit
+        ]
+        yield (
+            f"requests to {card['endpoint']} ({model}): up to {load.requests:,}, about"
+            f" {tokens:,.0f} million tokens; limit: {' and '.join(limits) or 'none'}"
+        )
+
+
+def _downloads(registry: Registry, models: Iterable[str], files: Collection[str]) -> Iterator[str]:
+    """What is still to be downloaded, where to, and the terms that must have been accepted."""
+    missing = [model for model in models if is_to_be_fetched(registry[model])]
+    size = sum((registry[model]["parameters"] or 0) * PUBLISHED_BYTES for model in missing) / 1e9
+    if missing:
+        folder = hub_cache()
+        yield (
+            f"weights: {len(missing)} models to download, about {size:,.0f} GB, into {folder}"
+            f" (HF_HOME {'is set' if os.environ.get('HF_HOME') else 'is not set'};"
+            f" {free_gb(folder):,.0f} GB are free)"
+        )
+    sources: dict[str, list[SourceFile]] = defaultdict(list)
+    for path, file in shipped_files().items():
+        if path in files and not os.path.exists(path):
+            sources[file.source].append(file)
+    for name, parts in sources.items():
+        total = sum(file.size or 0 for file in parts) / 1e6
+        size = f"{max(total, 1):,.0f} MB" if total else "size unknown"
+        number = f"{len(parts)} files, " if len(parts) > 1 else ""
+        yield f"download: {name}, {number}{size}; terms: {shorten(parts[0].licence, 60)}"
+    behind: dict[str, list[str]] = defaultdict(list)
+    for model in models:
+        if registry[model].get("gated"):
+            behind[credential(registry[model])].append(model)
+    for variable, gated in behind.items():
+        state = "is set" if has_credential(variable) else "is not set; they are in the cache"
+        yield f"gated: {', '.join(gated)} ({variable} {state})"
