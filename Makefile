@@ -33,7 +33,7 @@ test-survey: python
 
 # Before a tag: both archives, one version everywhere, and an installation into an empty environment from the package index (1.5 GB).
 release-check: python
-	.venv/bin/pytest tests/unit/test_package.py tests/workflow/test_catalog.py tests/extensions/authoring/test_crate.py
+	.venv/bin/pytest tests/unit/test_package.py tests/workflow/test_catalog.py tests/extensions/authoring/test_archive.py
 
 # Needs Graphviz (apt-get install graphviz).
 rulegraph: python

@@ -325,8 +325,8 @@ def test_kept_answers_do_not_count_where_a_rule_of_a_module_or_its_file_is_force
 @pytest.mark.parametrize(
     ("new", "made"),
     [
-        ('Mine\n  colour: "#123456"', {"draw_figure", "build_report"}),
-        ("Yours", {"draw_figure", "print_table", "build_report", "explore"}),
+        ('Mine\n  colour: "#123456"', {"draw_figure", "record_study", "build_report"}),
+        ("Yours", {"draw_figure", "print_table", "record_study", "build_report", "explore"}),
     ],
 )
 def test_a_colour_redraws_figures_and_a_name_prints_tables_again(

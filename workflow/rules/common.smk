@@ -38,7 +38,7 @@ from worldprobe.stages import digest_code
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_state, files_below
 from worldprobe.models.controls import MATERIALS, corpus
-from worldprobe.operations import costs, settings, status
+from worldprobe.operations import archived, costs, record, settings, status
 from worldprobe.operations.environment import jobs_source, state_site
 from worldprobe.operations.resources import job_resources, limits, needs, tuning_needs
 from worldprobe.paths import DOWNLOADS, LISTING, REPOSITORY, RESULTS, StudyPaths, shipped_file
@@ -148,16 +148,25 @@ def checked(read, *arguments):
 RESULTS_FOLDER = workflow.modifier.path_modifier.replace_prefix(f"{RESULTS}/").rstrip("/")
 workflow.modifier.path_modifier = PathModifier(None, None, workflow)
 
-study, registry, registry_file, site = checked(
-    settings.read_settings,
-    config,
-    workflow.config_settings.configfiles or workflow.configfiles,
-    settings.as_written(workflow.config_settings.config, sys.argv),
-    RESULTS_FOLDER,
+GIVEN_OPTIONS = settings.as_written(workflow.config_settings.config, sys.argv)
+#: The archive (--config archive=PATH) whose tables, figures and report alone are drawn again; None: the study is run.
+ARCHIVED = checked(archived.open_given, GIVEN_OPTIONS, RESULTS_FOLDER)
+study, registry, registry_file, site = (
+    ARCHIVED.settings
+    if ARCHIVED
+    else checked(
+        settings.read_settings,
+        config,
+        workflow.config_settings.configfiles or workflow.configfiles,
+        GIVEN_OPTIONS,
+        RESULTS_FOLDER,
+    )
 )
 #: Files and baselines that an earlier run could not fetch, and why; the study is made without them, and they are tried again.
 UNFETCHED = status.share_with_jobs(
-    status.unfetched(study), workflow.is_main_process, "WORLDPROBE_UNFETCHED"
+    {} if ARCHIVED else status.unfetched(study),
+    workflow.is_main_process,
+    "WORLDPROBE_UNFETCHED",
 )
 #: The study as it was asked for.
 ASKED_FOR = study
@@ -183,7 +192,7 @@ def limit_resources(models):
             workflow.register_resource(name, Resource(name, limit))
 
 
-limit_resources(benchmarks.all_models(study))
+limit_resources([] if ARCHIVED else benchmarks.all_models(study))
 #: Models that cannot be had before somebody sets a token or a key, and why.
 REFUSED = status.refused(study, registry)
 #: Models whose answers could not be computed, and why; they are tried again, and the others summarised without them.
@@ -192,6 +201,8 @@ MISSING = status.share_with_jobs(
 )
 #: What this run leaves alone: models that are refused, and, where the study says so, what could not be fetched.
 LEFT_OUT = status.left_out(study, MISSING, REFUSED, UNFETCHED)
+if ARCHIVED:
+    REFUSED, MISSING, LEFT_OUT = {}, ARCHIVED.record.missing, ARCHIVED.record.missing
 #: The others: the study's, and those that a benchmark asks besides.
 ALL_WITH_ANSWERS = [model for model in benchmarks.all_models(study) if model not in MISSING]
 #: The study as its tables and figures see it: a model that is left alone is compared with none.
@@ -214,6 +225,8 @@ def retried(wildcards):
 
 def what_it_takes():
     """Models, GPUs, hours, downloads and requests of this run, line by line."""
+    if ARCHIVED:
+        return []
     again = {name: why for name, why in {**MISSING, **UNFETCHED}.items() if name not in LEFT_OUT}
     return costs.forecast(study, registry, site, LEFT_OUT, again, ON_CLUSTER)
 

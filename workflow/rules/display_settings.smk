@@ -1,4 +1,4 @@
-# What tables and figures of every benchmark are made from: what the benchmark declares.
+# What tables, figures and report of every benchmark are made from: what the benchmark declares.
 
 from difflib import get_close_matches
 
@@ -8,6 +8,10 @@ DISPLAYS = {
     for benchmark in benchmarks.of_study(study)
     for shown in benchmark.wanted(ANSWERED, registry)
 }
+#: What each part of the report is built from.
+PAGES = benchmarks.page_files(study, ALL_WITH_ANSWERS)
+#: Where an archive's tables are from, if they are: what is drawn is drawn anew.
+ARCHIVE_NOTE = []
 
 
 @cache
@@ -28,6 +32,8 @@ def declared(home, kind, name):
         "caption": re.sub(r"([\\*`_|])", r"\\\1", shown.caption),  # nothing in it is markup
         "code": digest_code(kind, shown.build.__module__, shown.draw.__module__),
         "trained": trained,
+        # of an archive the very file, as no rule makes the folder
+        "trained_files": [f"{one}/provenance.json" for one in trained] if ARCHIVED else trained,
         "trained_option": options(trained=trained),
     }
 

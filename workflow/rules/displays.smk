@@ -5,6 +5,7 @@ rule print_table:
     """A table as CSV, LaTeX, Markdown and JSON."""
     input:
         tables=display("table", "inputs"),
+        archive=ARCHIVE_NOTE,
     output:
         csv=report(
             "<results>/{benchmark}/tables/{name}.csv",
@@ -36,7 +37,8 @@ rule draw_figure:
     """A figure as SVG, PDF and PNG, and its numbers as CSV."""
     input:
         tables=display("figure", "inputs"),
-        trained=display("figure", "trained"),
+        trained=display("figure", "trained_files"),
+        archive=ARCHIVE_NOTE,
     output:
         svg=report(
             "<results>/{benchmark}/figures/{name}.svg",

@@ -1,8 +1,6 @@
 # One page with everything on it: each benchmark of the study adds its part, its tables and its figures.
 
 
-#: What each part is built from.
-PAGES = benchmarks.page_files(study, ALL_WITH_ANSWERS)
 #: How each is composed.
 PARTS_OF_PAGE = [one.page for one in benchmarks.of_study(study) if one.page]
 
@@ -16,6 +14,8 @@ rule build_report:
         notebooks=[path for page in PAGES for path in page.notebooks],
         made_from=[path for page in PAGES for path in page.made_from],
         item_tables=[page.item_text for page in PAGES if page.item_text],
+        record=STUDY.record,
+        archive=ARCHIVE_NOTE,
         rulegraph=in_repository("resources/rulegraph.svg"),
     output:
         page="<results>/report.html",
@@ -30,9 +30,7 @@ rule build_report:
         registry=registry_file,
         models=NAMES,
         headlines=options(headlines=[page.eval_type for page in PAGES]),
-        answers=STUDY.answers,
         study=study["study"],
-        jobs=STUDY.benchmarks,
         code=digest_code("report build", *(part.compose.__module__ for part in PARTS_OF_PAGE)),
         sections=[f"{one.title}: {one.intro}" for part in PARTS_OF_PAGE for one in part.sections],
         beside=options(beside=extensions.pages_of(study, STUDY.root)),
@@ -41,7 +39,7 @@ rule build_report:
     shell:
         "worldprobe report build {input.summary_tables:q} --registry {params.registry:q} --study {params.study:q}"
         " --tables {input.tables:q} --figures {input.figures:q} --made-from {input.made_from:q} --notebooks {input.notebooks:q}"
-        " --benchmarks {params.jobs:q} --answers {params.answers:q} --rulegraph {input.rulegraph:q}"
+        " --record {input.record:q} --rulegraph {input.rulegraph:q}"
         " --item-text {input.item_tables:q} {params.headlines} {params.beside} --out {output.page:q} &> {log:q}"
 
 

@@ -94,6 +94,14 @@ class Archive:
             for piece in self._pieces(name):
                 file.write(piece)
 
+    def is_encrypted(self, name: str) -> bool:
+        """Whether one file needs a password."""
+        return self._zip is not None and bool(self._members[name].flag_bits & 1)
+
+    def digest_of(self, name: str) -> str:
+        """SHA-256 of one file."""
+        return hashlib.sha256(self.read(name)).hexdigest()
+
     def digest(self, names: Iterable[str]) -> str:
         """SHA-256 of the archive's bytes; of a folder, of these files by name."""
         if self._zip is not None:
@@ -161,18 +169,19 @@ def is_encrypted(path: Path | str) -> bool:
         return False
 
 
-def encrypt(members: Mapping[str, bytes], password: str) -> bytes:
+def encrypt(members: Mapping[str, bytes], password: str, beside: bytes = b"") -> bytes:
     """A ZIP archive with AES-256, built in memory; its bytes differ each time, as encryption must.
 
     Args:
         members: name -> content.
         password: not empty.
+        beside: an archive whose members stay as they are.
     """
     import pyzipper
 
-    packed = io.BytesIO()
+    packed = io.BytesIO(beside)
     with pyzipper.AESZipFile(
-        packed, "w", compression=pyzipper.ZIP_DEFLATED, encryption=pyzipper.WZ_AES
+        packed, "a", compression=pyzipper.ZIP_DEFLATED, encryption=pyzipper.WZ_AES
     ) as archive:
         archive.setpassword(password.encode("utf-8", "surrogateescape"))
         for name, content in members.items():

@@ -146,6 +146,11 @@ class StudyPaths:
         """The page with everything on it."""
         return f"{self.root}/report.html"
 
+    @property
+    def record(self) -> str:
+        """What the study was, to draw it again elsewhere."""
+        return f"{self.root}/study.json"
+
     def log(self, rule: str, model: str) -> str:
         """The log of one model's job."""
         return f"{self.logs}/{rule}/{model}.log"

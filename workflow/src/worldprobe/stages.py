@@ -38,6 +38,7 @@ GROUPS = {
         "figure": ("report:figure", "draw a figure, and save its numbers as CSV"),
         "notebook": ("report:notebook", "run a notebook over a finished study"),
         "report": ("report:report", "build the HTML report"),
+        "archive": ("archive:app", "pack a finished study, to be drawn again without models"),
     },
     "EWoK": {
         "templates": ("templates:templates", "compile materials into templates"),

@@ -1,5 +1,5 @@
 """For authors of materials and of results: checks of style, balance, review, splits, audits of
-trials; packing, and search for what got out; finished studies as RO-Crates; other harnesses.
+trials; packing, and search for what got out; archives of finished studies; other harnesses.
 """
 
 from pathlib import Path
@@ -16,9 +16,9 @@ EXTENSION = Extension(
             "worldprobe_authoring.release_cli:app",
             "encrypt materials and items, and search folders for leaked ones",
         ),
-        "crate": ("worldprobe_authoring.release_cli:crate", "pack a finished study as an RO-Crate"),
     },
     actions={
+        "archive": "worldprobe_authoring.release_cli:add_pack",
         "import": "worldprobe_authoring.lm_eval_cli:add_import",
         "worldsense": "worldprobe_authoring.cli:add_commands",
     },

@@ -10,19 +10,24 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as arrow
+import pyarrow.compute as compute
 import pyarrow.parquet as parquet
-import yaml
 
+from worldprobe import extensions
+from worldprobe.archives import encrypt
+from worldprobe.benchmarks import page_files
 from worldprobe.contracts import read_provenance
 from worldprobe.errors import UserError
+from worldprobe.operations.archived import Archived
 from worldprobe.paths import REPOSITORY
-from worldprobe.settings import read_yaml, study_problems
-from worldprobe.settings.study import Blocks
+from worldprobe.settings import read_yaml
+from worldprobe_authoring.search import Wordings, open_content
 
 MEDIA = {
     ".csv": "text/csv",
@@ -40,15 +45,6 @@ MEDIA = {
 SNAKEMAKE = "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"
 #: The least date that a ZIP can state: a crate says nothing of when it was packed.
 NO_DATE = (1980, 1, 1, 0, 0, 0)
-#: What a study's folder gives to a crate; items, trials, answers and logs stay where they are.
-RESULTS = (
-    "report.html",
-    "*/tables/*",
-    "*/figures/*",
-    "*/*.parquet",
-    "*/regression/*.parquet",
-    "*/judgements/**/*.parquet",
-)
 #: Columns with words of items, trials, questions or answers: a table that has one stays where it
 #: is, whatever it is called.
 TEXTS = frozenset(
@@ -226,83 +222,149 @@ def _action(
     return [action, *others]
 
 
-def pack_crate(files: Mapping[str, bytes], metadata: Mapping[str, Any]) -> bytes:
-    """The crate as a ZIP, whose bytes depend on the files alone."""
+def pack_crate(
+    files: Mapping[str, bytes], metadata: Mapping[str, Any], closed: Collection[str], password: str
+) -> bytes:
+    """The crate as a ZIP, whose bytes depend on the files alone where none is encrypted.
+
+    Args:
+        files: name -> content.
+        metadata: of the crate.
+        closed: names of those that are encrypted.
+        password: for them.
+    """
     text = json.dumps(metadata, indent=1, ensure_ascii=False) + "\n"
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in sorted({**files, "ro-crate-metadata.json": text.encode()}.items()):
-            entry = zipfile.ZipInfo(name, NO_DATE)
-            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-            archive.writestr(entry, content)
-    return buffer.getvalue()
+            if name not in closed:
+                entry = zipfile.ZipInfo(name, NO_DATE)
+                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+                archive.writestr(entry, content)
+    inner = {name: files[name] for name in sorted(closed)}
+    return encrypt(inner, password, buffer.getvalue()) if inner else buffer.getvalue()
 
 
-def read_results(folder: Path) -> tuple[dict[str, bytes], dict[str, dict]]:
-    """The study's files without item text, and the provenance of each table; no link out of the
-    folder is followed.
+@dataclass
+class Contents:
+    """What a study gives to an archive, by name in the study's folder.
+
+    Attributes:
+        files: contents.
+        closed: names of those with protected texts.
+        origins: table -> its provenance, as plain values.
+        described: table -> its metadata, also of those that stay where they are.
+        left: tables with texts that nothing shown is made from; they stay.
     """
-    files: dict[str, bytes] = {}
-    origins: dict[str, dict] = {}
-    inside = folder.resolve()
-    found = {path for pattern in RESULTS for path in folder.glob(pattern) if path.is_file()}
-    for path in sorted(path for path in found if path.resolve().is_relative_to(inside)):
-        name = f"results/{path.relative_to(folder).as_posix()}"
-        if path.suffix == ".parquet":
-            provenance = read_provenance(path)
-            texts = [
-                column
-                for column in parquet.read_schema(path)
-                if not arrow.types.is_primitive(column.type)
-            ]
-            if provenance.canary or any(column.name in TEXTS for column in texts):
-                continue
-            origins[name] = json.loads(provenance.to_json())
-        files[name] = path.read_bytes()
-    return files, origins
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    closed: set[str] = field(default_factory=set)
+    origins: dict[str, dict[str, Any]] = field(default_factory=dict)
+    described: dict[str, dict[str, str]] = field(default_factory=dict)
+    left: list[str] = field(default_factory=list)
 
 
-def read_configuration(paths: Sequence[Path], repository: Path, blocks: Blocks) -> dict[str, bytes]:
-    """Configuration files by their place in the working directory or the repository, without the
-    password of the materials.
+def read_results(study: Archived) -> Contents:
+    """A finished study's record, tables, figures, report, and the tables that these are made from;
+    no link out of the folder is followed.
+
+    A table with texts is protected, unless the report may quote them. Of tables with protected
+    texts only those are taken from which something is drawn, and pages that repeat such a text are
+    protected, too.
 
     Raises:
-        UserError: one is not a configuration of a study, or two would have one name.
+        UserError: the study is not finished.
     """
-    for complaint in study_problems([read_yaml(path) for path in paths], blocks):
-        raise complaint
-    files: dict[str, bytes] = {}
+    root, contents = Path(study.paths.root), Contents()
+    pages = page_files(study.settings.study, study.with_answers())
+    needed = {path for page in pages for path in (page.summary, page.item_text) if path}
+    for benchmark, shown in study.displays():
+        home = study.paths.benchmark(benchmark.name)
+        needed |= {*shown.inputs_of(study.settings.study, home)}
+    tables = needed.union(*(page.made_from for page in pages), study.analysed())
+    shown_files = [*study.drawn(), *(path for page in pages for path in page.notebooks)]
+    beside = extensions.pages_of(study.settings.study, study.paths.root)
+    shown_files += [f"{study.paths.root}/{page}" for page in beside]
+    if missing := [path for path in (*shown_files, *sorted(needed)) if not Path(path).is_file()]:
+        more = f" ({len(missing) - 1} more)" if len(missing) > 1 else ""
+        fix = "Run `snakemake all` with the study's configuration, then pack it."
+        raise UserError(root, f"is not a finished study: {missing[0]} is not there{more}.", fix)
+    quoted = {line for page in pages if page.item_text for line in _canary(page.item_text)}
+    texts: list[Path] = []
+    for path in sorted(path for path in tables if _is_inside(Path(path), root)):
+        name, lines = str(Path(path).relative_to(root)), _canary(path)
+        contents.described[name] = _metadata(path)
+        is_protected = _has_text(path) and not (lines and lines <= quoted)
+        texts += [Path(path)] * is_protected
+        if is_protected and path not in needed:
+            contents.left.append(name)
+            continue
+        contents.closed |= {name} if is_protected else set()
+        contents.files[name] = Path(path).read_bytes()
+        contents.origins[name] = json.loads(read_provenance(path).to_json())
+    wordings = Wordings(_rows(texts), ()) if texts else None
+    for path in [*shown_files, study.paths.record]:
+        name, content = str(Path(path).relative_to(root)), Path(path).read_bytes()
+        if _is_inside(Path(path), root):
+            contents.files[name] = content
+            contents.closed |= {name} if wordings and _repeats(content, name, wordings) else set()
+    return contents
+
+
+def _is_inside(path: Path, root: Path) -> bool:
+    return path.is_file() and path.resolve().is_relative_to(root.resolve())
+
+
+def _canary(path: str) -> set[str]:
+    return {line for line in (read_provenance(path).canary or "").splitlines() if line.strip()}
+
+
+def _metadata(path: str) -> dict[str, str]:
+    stated = parquet.read_schema(path).metadata or {}
+    return {key.decode(): value.decode() for key, value in stated.items() if b"worldprobe" in key}
+
+
+def _has_text(path: str) -> bool:
+    columns = parquet.read_schema(path)
+    texts = [column.name for column in columns if not arrow.types.is_primitive(column.type)]
+    return bool(read_provenance(path).canary) or any(name in TEXTS for name in texts)
+
+
+def _rows(paths: Sequence[Path]) -> Iterator[Sequence[str]]:
+    """The texts of some tables, row by row."""
     for path in paths:
-        place = path.resolve()
-        roots = [
-            root.resolve() for root in (Path(), repository) if place.is_relative_to(root.resolve())
+        names = [
+            column.name
+            for column in parquet.read_schema(path)
+            if column.name in TEXTS - {"fillers"} and not arrow.types.is_nested(column.type)
         ]
-        name = f"config/{place.relative_to(roots[0]) if roots else place.name}".replace(
-            "config/config/", "config/"
-        )
-        if name in files:
-            raise UserError(
-                path, f"would be {name} in the crate, as another file is.", "Rename one of them."
-            )
-        # Written anew: a password may also stand in a comment, or where an anchor is.
-        document = without_passwords(read_yaml(path).document)
-        files[name] = yaml.safe_dump(document, allow_unicode=True, sort_keys=False).encode()
-    return files
+        columns = [
+            compute.fill_null(column.cast(arrow.string()), "").to_pylist()
+            for column in parquet.read_table(path, columns=names).columns
+        ]
+        yield from zip(*columns, strict=True)
 
 
-def without_passwords(document: Any) -> Any:
-    """A configuration with null in the place of every password.
+def _repeats(content: bytes, name: str, wordings: Wordings) -> bool:
+    """Whether a page, table or picture has a sentence of protected texts."""
+    pieces = [piece.text or "" for piece in open_content(content, name)]
+    return any(wordings.find(re.sub("<[^>]*>", " ", piece)) for piece in pieces)
 
-    >>> without_passwords({"ewok": {"materials": {"password": "secret", "archive": "a.zip"}}})
-    {'ewok': {'materials': {'password': None, 'archive': 'a.zip'}}}
-    """
-    if isinstance(document, dict):
-        return {
-            key: None if key == "password" else without_passwords(value)
-            for key, value in document.items()
-        }
+
+def describe_archive(study: Archived, contents: Contents) -> str:
+    """The page that a reader of the ZIP sees first."""
+    name = study.record.study["study"]
+    closed = (
+        f"{len(contents.closed)} files are encrypted: set WORLDPROBE_RELEASE_PASSWORD.\n"
+        if contents.closed
+        else ""
+    )
     return (
-        [without_passwords(value) for value in document] if isinstance(document, list) else document
+        f"# Study {name}\n\nIts tables, figures and report, and the tables that they are drawn"
+        f" from. To draw them again, without models, with worldprobe {study.record.release}, in a"
+        f" clone of it:\n\n    snakemake --cores all --config archive={name}.zip\n\n{closed}"
+        "provenance.json says how each table was made, also those with texts that are not here;"
+        " config/ has the settings.\n"
     )
 
 

@@ -5,7 +5,7 @@ the Hugging Face hub.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from worldprobe.archives import Archive, encrypt
@@ -136,6 +136,16 @@ def check_members(members: Mapping[str, bytes]) -> None:
         UserError: there is no licence or no terms among the files, or a file of materials or items
             has no canary (lists of fillers may lack one, as EWoK's do).
     """
+    check_notices(members)
+    _check_canaries(members)
+
+
+def check_notices(members: Iterable[str]) -> None:
+    """Refuse texts without their licence and terms.
+
+    Raises:
+        UserError: there is no file of that name.
+    """
     for what, pattern in _NOTICES.items():
         if not any(pattern.search(name) for name in members):
             option = "--licence" if what == "a licence" else "--terms"
@@ -144,6 +154,9 @@ def check_members(members: Mapping[str, bytes]) -> None:
                 " have them."
             )
             raise UserError(option, f"there is no file with {what} among what is packed.", fix)
+
+
+def _check_canaries(members: Mapping[str, bytes]) -> None:
     identities = {
         name: members.get(f"{PurePosixPath(name).parent}/identity.json") for name in members
     }

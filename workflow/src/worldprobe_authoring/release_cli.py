@@ -1,10 +1,11 @@
 """``release``: pack materials and items into an encrypted archive, open one, and search folders for
-what got out; ``crate``: a finished study as an RO-Crate.
+what got out; ``archive pack``: a finished study.
 """
 
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -15,8 +16,7 @@ from cyclopts import App
 
 from worldprobe import __version__
 from worldprobe.archives import is_encrypted
-from worldprobe.benchmarks import settings_classes
-from worldprobe.cli.options import ConfigFiles, OutFolder
+from worldprobe.cli.options import OutFolder
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file, whole_folder
 from worldprobe.log import LOGGER
@@ -202,37 +202,85 @@ def _report(findings: Findings, folder: Path, official: Path | None, n_wordings:
     return lines
 
 
-def crate(folder: Path, /, *, configfile: ConfigFiles = (), out: Path) -> None:
-    """Pack a finished study as a Workflow RO-Crate, with what made each table.
+def pack_study(
+    folder: Path,
+    /,
+    *,
+    encrypt: bool = False,
+    licence: Path | None = None,
+    terms: Path | None = None,
+    notices_from: Path | None = None,
+    out: Path,
+) -> None:
+    """Pack a finished study, so that others draw its tables, figures and report again.
 
-    Workflow, configuration, tables, figures, report and paper. Tables with item text, trials and
-    answers are left out.
+    A Workflow RO-Crate with these, the tables that they are made from, settings, and what made each
+    table. Protected texts of items are left out, or go in encrypted; answers in words stay.
+
+    The password is the value of WORLDPROBE_RELEASE_PASSWORD, or is asked for.
 
     Args:
         folder: the study's results, e.g. results/default
-        out: the crate (ZIP)
+        encrypt: pack protected texts from which tables are drawn, encrypted with AES-256
+        licence: with --encrypt, licence of the texts
+        terms: with --encrypt, terms of use of the texts
+        notices_from: folder or .zip of materials whose licence and terms to pack
+        out: archive (ZIP)
     """
-    from worldprobe_authoring import crate as crates
+    from worldprobe.operations.archived import PROVENANCE, open_folder
+    from worldprobe_authoring import crate
+    from worldprobe_authoring.packing import check_notices, read_notices
 
-    if not (folder / "report.html").is_file():
-        raise UserError(
-            folder,
-            "contains no report.html, so it is not a finished study.",
-            "Give e.g. results/default.",
-        )
-    files, origins = crates.read_results(folder)
-    for pattern in crates.WORKFLOW:
+    study = open_folder(folder)
+    contents = crate.read_results(study)
+    name = study.record.study["study"]
+    notices: dict[str, bytes] = {}
+    if contents.closed and encrypt:
+        word = _password_of_materials(notices_from)
+        notices = read_notices(licence, terms, notices_from, word)
+        check_notices(notices)
+    elif contents.closed:
+        if pages := sorted(one for one in contents.closed if not one.endswith(".parquet")):
+            fix = "Add --encrypt, or leave out what shows texts of items, and run the study again."
+            raise UserError(folder / pages[0], "contains protected texts of items.", fix)
+        for closed in contents.closed:
+            del contents.files[closed], contents.origins[closed]
+    files = {f"results/{name}/{path}": content for path, content in contents.files.items()}
+    files |= notices | {
+        "README.md": crate.describe_archive(study, contents).encode(),
+        PROVENANCE: (json.dumps(contents.described, indent=1, ensure_ascii=False) + "\n").encode(),
+        f"config/{name}.yaml": _as_yaml(study.record.study),
+        "config/models.yaml": _as_yaml(study.record.cards),
+    }
+    for pattern in crate.WORKFLOW:
         files |= {
             path.relative_to(REPOSITORY).as_posix(): path.read_bytes()
             for path in REPOSITORY.glob(pattern)
             if path.is_file()
         }
-    files |= crates.read_configuration(
-        configfile or [REPOSITORY / "config" / "config.yaml"], REPOSITORY, settings_classes
-    )
-    citation = crates.read_citation(REPOSITORY / "CITATION.cff")
-    versions = {"snakemake": crates.snakemake_version(), "worldprobe": __version__}
-    metadata = crates.build_crate(files, origins, folder.resolve().name, citation, versions)
+    origins = {f"results/{name}/{path}": origin for path, origin in contents.origins.items()}
+    closed_files = {f"results/{name}/{path}" for path in contents.closed} & files.keys()
+    citation = crate.read_citation(REPOSITORY / "CITATION.cff")
+    versions = {"snakemake": crate.snakemake_version(), "worldprobe": __version__}
+    metadata = crate.build_crate(files, origins, name, citation, versions)
+    password = ask_password(RELEASE_VARIABLE, out.name, again=True) if closed_files else ""
     with whole_file(out) as temporary:
-        temporary.write_bytes(crates.pack_crate(files, metadata))
-    LOGGER.info("%d files, %d of them with what made them: %s", len(files), len(origins), out)
+        temporary.write_bytes(crate.pack_crate(files, metadata, closed_files, password))
+    LOGGER.info(
+        "%d files, %d of them encrypted, %d tables with texts left out: %s",
+        len(files),
+        len(closed_files),
+        len(contents.described) - len(contents.origins),
+        out,
+    )
+
+
+def _as_yaml(settings: object) -> bytes:
+    import yaml
+
+    return yaml.safe_dump(settings, allow_unicode=True, sort_keys=False).encode()
+
+
+def add_pack(app: App) -> None:
+    """Add the command to the stage ``archive``."""
+    app.command(pack_study, name="pack")

@@ -7,8 +7,9 @@ of it.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -80,7 +81,8 @@ def find(entry: str) -> Benchmark:
     """A benchmark by its name or its YAML file.
 
     Args:
-        entry: the name, or the path of the file in the working directory or else in the repository.
+        entry: the name, or the path of the file in the working directory or else in the repository;
+            or of what such a file says (.json), as an archive of a study has it.
 
     Raises:
         UserError: there is none, it cannot be used, or its name is taken.
@@ -97,6 +99,9 @@ def find(entry: str) -> Benchmark:
             )
         benchmark = read_benchmark(path)
         taken = {*installed()}
+    elif entry.endswith(".json"):
+        said = json.loads(Path(entry).read_text(encoding="utf-8"))
+        benchmark, taken = _define(Path(entry).stem, said, entry), {*installed()}
     elif entry in installed():
         benchmark = _with_extensions(installed()[entry])
         taken = {*installed()} - {entry}
@@ -382,8 +387,12 @@ def _defined_in(table: Path | str) -> Benchmark | None:
     details = read_provenance(table).details if table_name(table) else {}
     if "definition" not in details:
         return None
+    return _define(details["benchmark"], details["definition"], str(table))
+
+
+def _define(name: str, definition: Mapping[str, Any], where: str) -> Benchmark:
+    """The benchmark without code of a name, as its YAML file once said it."""
     from worldprobe.minimal_pairs import MinimalPairs, describe
     from worldprobe.settings import Source, parse
 
-    source = Source(str(table), details["definition"])
-    return describe(details["benchmark"], parse(MinimalPairs, details["definition"], [source]))
+    return describe(name, parse(MinimalPairs, definition, [Source(where, definition)]))

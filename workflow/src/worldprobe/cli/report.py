@@ -13,7 +13,6 @@ from worldprobe.benchmarks import benchmark_of, benchmarks
 from worldprobe.cli.options import Names, Registry
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import read_text, write_text
-from worldprobe.log import LOGGER
 from worldprobe.paths import REGISTRY, Place, shipped_file
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ RULEGRAPH = (
     "The rules of the workflow; an arrow leads from a rule to one that reads its output. Arrows"
     " implied by others are left out."
 )
+RECORD_FIX = "Write it with `worldprobe archive record-study`, or leave it out."
 Files = Annotated[Sequence[Place], Parameter(consume_multiple=True)]
 
 
@@ -65,8 +65,7 @@ def build(
     *,
     contents: Contents = Contents(),
     title: str | None = None,
-    benchmarks: str | None = None,
-    answers: Path | None = None,
+    record: Place | None = None,
     item_text: Files = (),
     rulegraph: Place | None = None,
     notebooks: Files = (),
@@ -77,8 +76,7 @@ def build(
 
     Args:
         title: heading of the page (default: the question of the benchmark)
-        benchmarks: Snakemake's benchmark files, for the run times
-        answers: store of all answers, for what each model's answers cost
+        record: record of the study (from `worldprobe archive record-study`), for run times
         item_text: items of which one per domain is shown; only worldprobe's own (one table per
             benchmark)
         rulegraph: picture of the workflow's rules (SVG)
@@ -87,19 +85,14 @@ def build(
             explore`)
         out: the page (HTML)
     """
-    from worldprobe.report.origins import read_origins
+    from worldprobe.operations.record import Record
     from worldprobe.report.page import Page, read_picture, write_page
-    from worldprobe.report.runtimes import cost_by_model, read_run_times, with_all_attempts
+    from worldprobe.report.runtimes import from_plain, with_all_attempts
 
-    if answers and not answers.is_dir():  # released results have none, and it may be deleted
-        LOGGER.warning("there is no folder %s, so what answers cost is left out", answers)
+    took = Record.parse(read_text(record, RECORD_FIX).encode(), record).took if record else {}
+    run_times, spent = from_plain(took)
     parts = read_parts(summaries, contents, item_text)
     roster = _roster(contents.registry)
-    spent = (
-        cost_by_model(answers, [origin.provenance for origin in read_origins(contents.made_from)])
-        if answers
-        else {}
-    )
     answer_times = [
         replace(spent[model], name=roster[model].name, prices=roster[model].prices)
         for model in roster.in_order(spent)
@@ -108,7 +101,7 @@ def build(
         parts=parts,
         study=contents.study,
         title=title,
-        run_times=with_all_attempts(read_run_times(benchmarks), answer_times),
+        run_times=with_all_attempts(run_times, answer_times),
         answer_times=answer_times,
         rulegraph=read_picture(rulegraph, RULEGRAPH) if rulegraph else None,
         beside=beside,

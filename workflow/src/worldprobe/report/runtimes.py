@@ -7,7 +7,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +97,10 @@ class Cost:
         return sum(seconds for device, seconds in self.device_seconds.items() if device in GPUS)
 
 
+#: What of a cost is measured, and not looked up in the registry.
+_MEASURED = ("seconds", "device_seconds", "answers", "prompt_tokens", "completion_tokens")
+
+
 def cost(root: Path | str, origins: Iterable[Mapping[str, Any]]) -> Cost:
     """What the answers of some tables cost, each part of the store counted once.
 
@@ -145,6 +149,33 @@ def cost_by_model(root: Path | str, made: Iterable[Provenance]) -> dict[str, Cos
             by_model.setdefault(one.model, []).append(origins)
     spent = {model: cost(root, origins) for model, origins in by_model.items()}
     return {model: one for model, one in spent.items() if one.answers}
+
+
+def to_plain(times: Sequence[RunTime], spent: Mapping[str, Cost]) -> dict[str, Any]:
+    """Run times and what each model's answers cost as plain values, which JSON takes.
+
+    Args:
+        times: of the rules.
+        spent: model id -> cost, without its name and prices.
+    """
+    costs = {
+        model: {name: getattr(one, name) for name in _MEASURED} for model, one in spent.items()
+    }
+    return {"run_times": [asdict(time) for time in times], "answers": costs}
+
+
+def from_plain(took: Mapping[str, Any]) -> tuple[list[RunTime], dict[str, Cost]]:
+    """The inverse of ``to_plain``.
+
+    >>> times = [RunTime("score", 2, 3.5, 2.0, None)]
+    >>> from_plain(to_plain(times, {"m": Cost(1.5, {"cuda": 3.0}, 9)})) == (
+    ...     times,
+    ...     {"m": Cost(1.5, {"cuda": 3.0}, 9)},
+    ... )
+    True
+    """
+    times = [RunTime(**time) for time in took.get("run_times", ())]
+    return times, {model: Cost(**one) for model, one in took.get("answers", {}).items()}
 
 
 def with_all_attempts(times: Sequence[RunTime], answers: Sequence[Cost]) -> list[RunTime]:

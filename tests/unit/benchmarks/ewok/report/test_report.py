@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import html
 import html.parser
+import json
 import re
 import time
 from pathlib import Path
@@ -124,8 +125,14 @@ def page(small_study, tmp_path_factory) -> Path:
     items = items_table(folder / "items.parquet", OWN)
     command = f"report build {summaries} --registry {small_study.registry_path}"
     command += f" --figures {folder}/concepts.svg --tables {folder}/mean_accuracy.json"
-    command += f" --made-from {items} {scores} --benchmarks {folder}/benchmarks"
-    assert run(f"{command} --answers {folder}/answers --out {folder}/report.html") == 0
+    took = f"--benchmarks {folder}/benchmarks --answers {folder}/answers"
+    settings = "--settings '" + json.dumps({"study": "small", "benchmarks": ["ewok"]}) + "'"
+    known = (
+        f"archive record-study {items} {scores} {settings} --registry {small_study.registry_path}"
+    )
+    assert run(f"{known} {took} --out {folder}/study.json") == 0
+    command += f" --made-from {items} {scores} --record {folder}/study.json"
+    assert run(f"{command} --out {folder}/report.html") == 0
     return folder / "report.html"
 
 

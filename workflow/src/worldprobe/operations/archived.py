@@ -1,0 +1,424 @@
+"""Archives of finished studies, from which tables, figures and report are drawn again: a ZIP, or
+the study's folder as somebody copied it. No model, no network, nothing else of the clone that made
+it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from worldprobe.archives import Archive
+from worldprobe.benchmark import Benchmark, Display, Study
+from worldprobe.benchmarks import (
+    all_models,
+    display_files,
+    of_study,
+    page_files,
+    without,
+)
+from worldprobe.errors import UserError
+from worldprobe.files import digest_file, write_members, write_text
+from worldprobe.operations.record import NO_ARCHIVE, RECORD, Record, write_changed
+from worldprobe.operations.rehearsal import folder_of_rehearsals
+from worldprobe.operations.settings import Settings
+from worldprobe.paths import RESULTS, StudyPaths, shipped_file
+from worldprobe.settings import read_registry, read_site
+
+#: Says in a study's folder which archive it is from.
+NOTE = "archive.json"
+#: What every table of an archive says of how it was made, also of those that are not in it.
+PROVENANCE = "provenance.json"
+#: The variable with the password of an archive's protected texts.
+VARIABLE = "WORLDPROBE_RELEASE_PASSWORD"
+#: What a registry beside an archive changes: how models are shown, nothing of what they are.
+SHOWN = ("display_name", "family", "parameters", "colour", "prices")
+#: What a run writes into a study's folder before it has made anything.
+_BEFORE = ("logs", "benchmarks")
+
+
+@dataclass(frozen=True)
+class Archived:
+    """A finished study that is drawn again.
+
+    Attributes:
+        place: the archive as it was given: a ZIP, or the study's own folder.
+        settings: of the study, as of one that is run.
+        record: what it says of itself.
+        files: what can be had of its folder.
+        closed: what is there, but encrypted, and nobody gave the password.
+        described: tables that it has nothing of but what made them.
+    """
+
+    place: str
+    settings: Settings
+    record: Record
+    files: frozenset[str]
+    closed: frozenset[str] = frozenset()
+    described: frozenset[str] = frozenset()
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether it is a ZIP, to be unpacked into the study's folder."""
+        return not os.path.isdir(self.place)
+
+    @property
+    def paths(self) -> StudyPaths:
+        """Where the study is."""
+        return StudyPaths.of(self.settings.study)
+
+    @property
+    def source(self) -> str:
+        """The file that stands for it: a new one is drawn again."""
+        return self.place if self.is_packed else f"{self.place.rstrip('/')}/{RECORD}"
+
+    @property
+    def answered(self) -> Study:
+        """The study as its tables and figures see it."""
+        return without(self.settings.study, self.record.missing)
+
+    def as_drawn(self) -> list[str]:
+        """Tables and figures that are taken over as they were drawn, since what they are drawn from
+        is protected, or was not copied.
+
+        Raises:
+            UserError: one of them cannot be had, or a page that the report shows.
+        """
+        taken = []
+        for benchmark, shown in self.displays():
+            root = self.paths.benchmark(benchmark.name)
+            if not self._has(shown.inputs_of(self.settings.study, root)):
+                taken += self._taken(shown, root)
+        for page in page_files(self.settings.study, self.with_answers()):
+            for path in (page.summary, *page.notebooks):
+                self._check(path, "the report")
+        return taken
+
+    def displays(self) -> list[tuple[Benchmark, Display]]:
+        """The tables and figures, each with its benchmark."""
+        return [
+            (benchmark, shown)
+            for benchmark in of_study(self.settings.study)
+            for shown in benchmark.wanted(self.answered, self.settings.registry)
+        ]
+
+    def with_answers(self) -> list[str]:
+        """The models that have answers."""
+        return [one for one in all_models(self.settings.study) if one not in self.record.missing]
+
+    def analysed(self) -> list[str]:
+        """The judgements or scores that are summarised and compared."""
+        of_benchmarks = [one.analysed.values() for one in of_study(self.settings.study)]
+        return [path for inputs in of_benchmarks for read in inputs for path in read(self.answered)]
+
+    def _taken(self, shown: Display, root: str) -> list[str]:
+        lacking = next(
+            path for path in shown.inputs_of(self.settings.study, root) if not self._has([path])
+        )
+        for path in shown.paths(root):
+            if self._inside(path) not in self.files:
+                self._check(lacking, f"{shown.kind} {shown.name}")
+        return shown.paths(root)
+
+    def _inside(self, path: str) -> str:
+        return path.removeprefix(f"{self.paths.root}/")
+
+    def _has(self, paths: Iterable[str]) -> bool:
+        return all(self._inside(path) in self.files for path in paths)
+
+    def _check(self, path: str, what: str) -> None:
+        """Raise if something that is needed cannot be had."""
+        if self._has([path]):
+            return
+        if self._inside(path) in self.closed | self.described:
+            fix = (
+                f"Set {VARIABLE}."
+                if self.closed
+                else "Ask for an archive that was packed with --encrypt."
+            )
+            raise UserError(self.place, f"{self._inside(path)}, for {what}, is protected.", fix)
+        fix = "Get the archive again; a folder, with all that is in it."
+        raise UserError(self.place, f"lacks {self._inside(path)}, for {what}.", fix)
+
+    def unpacked(self) -> list[str]:
+        """The files that are put into the study's folder."""
+        kept = {self._inside(path) for path in self.as_drawn()}
+        drawn = {self._inside(path) for path in self.drawn()}
+        trained = {trained_file(model) for model in self.record.trained}
+        put = (self.files - drawn) | kept | self.described if self.is_packed else frozenset()
+        return [f"{self.paths.root}/{name}" for name in sorted({*put, *trained})]
+
+    def drawn(self) -> list[str]:
+        """The tables, figures and report of the study."""
+        study, registry = self.answered, self.settings.registry
+        kinds = [display_files(study, registry, kind) for kind in ("table", "figure")]
+        has_page = page_files(study, self.with_answers())
+        return [*kinds[0], *kinds[1], *([self.paths.report] if has_page else [])]
+
+
+def trained_file(model: str) -> str:
+    """Where an archive's study states how many parameters a control model has, in the form of the
+    model's own folder.
+
+    >>> trained_file("control_heart")
+    'controls/control_heart/provenance.json'
+    """
+    return f"controls/{model}/provenance.json"
+
+
+def open_given(options: Mapping[str, Any], results: str = RESULTS) -> Archived | None:
+    """The archive that ``--config archive=PATH`` names; None where it names none.
+
+    Args:
+        options: all that ``--config`` says; ``registry=FILE`` says how models are shown.
+        results: folder of all studies' results.
+
+    Raises:
+        UserError: it cannot be read, or would take the place of results of this folder's own.
+    """
+    if not options.get("archive"):
+        return None
+    if others := sorted(options.keys() - {"archive", "registry"}):
+        fix = "Leave it out; registry=FILE, for names and colours, may stay."
+        raise UserError(
+            f"--config {others[0]}", "says nothing beside archive: the study is over.", fix
+        )
+    return open_archive(str(options["archive"]), results, options.get("registry"))
+
+
+def open_archive(place: str, results: str = RESULTS, own_registry: str | None = None) -> Archived:
+    """A finished study from its archive.
+
+    Args:
+        place: a ZIP, or a study's folder in ``results``.
+        results: folder of all studies' results.
+        own_registry: a registry whose names, families and colours are shown in place of those of
+            the archive.
+
+    Raises:
+        UserError: it cannot be read, or would take the place of results of this folder's own.
+    """
+    archive, inside = read_members(place)
+    record = Record.parse(archive.read(inside[RECORD]), f"{place}: {RECORD}")
+    name = record.study["study"]
+    if record.study.get("rehearsal"):
+        results = folder_of_rehearsals(results)
+    if archive.is_folder and Path(place).resolve() != Path(results, name).resolve():
+        fix = f"Move it to {results}/{name}."
+        raise UserError(place, f"is not the folder of study {name} here.", fix)
+    folder = Path(".snakemake", "archives", re.sub(r"[^\w-]", "_", name))
+    study = record.restore(results, folder, f"{place}: {RECORD}")
+    if not archive.is_folder:
+        _refuse_own(Path(StudyPaths.of(study).root), place)
+    registry_file = folder / "models.yaml"
+    cards = _with_own(record.cards, own_registry)
+    write_changed(registry_file, yaml.safe_dump(cards, sort_keys=False, allow_unicode=True))
+    registry = read_registry(registry_file)
+    for model in record.trained.keys() & registry.keys():
+        registry[model]["checkpoint"] = str(
+            Path(StudyPaths.of(study).root, trained_file(model)).parent
+        )
+    site = read_site(str(shipped_file(Path("config/cluster.yaml"))), os.environ)
+    closed = {name for name, member in inside.items() if archive.is_encrypted(member)}
+    if os.environ.get(VARIABLE):
+        for member in sorted(closed)[:1]:
+            archive.read(inside[member])  # a wrong password is said at once
+        closed = set()
+    stated = _described(archive)
+    return Archived(
+        place,
+        Settings(study, registry, str(registry_file), site),
+        record,
+        frozenset(inside.keys() - closed),
+        frozenset(closed),
+        frozenset(stated.keys() - (inside.keys() - closed)),
+    )
+
+
+def open_folder(folder: Path) -> Archived:
+    """A finished study in its folder, wherever that is.
+
+    Raises:
+        UserError: it has no record, or this installation does not know what the study was.
+    """
+    if not (folder / RECORD).is_file():
+        problem = f"has no {RECORD}, so it is not a finished study."
+        raise UserError(
+            folder, problem, "Run `snakemake all` with its configuration, then pack it."
+        )
+    record = Record.parse((folder / RECORD).read_bytes(), str(folder / RECORD))
+    above = folder.parent.parent if record.study.get("rehearsal") else folder.parent
+    return open_archive(str(folder), str(above))
+
+
+def read_members(place: str) -> tuple[Archive, dict[str, str]]:
+    """An archive, and the files of its study by their names in the study's folder.
+
+    Raises:
+        UserError: it is none, or has a file that would be written elsewhere.
+    """
+    archive = Archive(place, os.environ.get(VARIABLE), f"Set {VARIABLE}.")
+    if archive.is_folder:
+        inside = {name: name for name in archive.names}
+        inside.pop(NOTE, None)
+        roots = [""] * (RECORD in inside)
+    else:
+        roots = [
+            name.removesuffix(RECORD)
+            for name in archive.names
+            if re.fullmatch(f"{RESULTS}/[A-Za-z0-9_-]+/{RECORD}", name)
+        ]
+        inside = (
+            {
+                name.removeprefix(roots[0]): name
+                for name in archive.names
+                if name.startswith(roots[0])
+            }
+            if roots
+            else {}
+        )
+    if len(roots) != 1:
+        raise UserError(place, f"is not an archive of a study: it has no {RECORD}.", NO_ARCHIVE)
+    for name in archive.names:
+        if name.startswith("/") or ".." in name.split("/") or ":" in name:
+            raise UserError(
+                place, f"{name} would be written outside the folder.", "Do not trust this archive."
+            )
+    return archive, inside
+
+
+def _described(archive: Archive) -> dict[str, dict[str, str]]:
+    """Table -> what it says of itself, as a packed archive states it of all."""
+    if PROVENANCE not in archive.names:
+        return {}
+    with contextlib.suppress(ValueError):
+        stated = json.loads(archive.read(PROVENANCE))
+        if isinstance(stated, dict):
+            return stated
+    raise UserError(archive.path, f"{PROVENANCE} is damaged.", "Get the archive again.")
+
+
+def _refuse_own(root: Path, place: str) -> None:
+    """Refuse to write over results that were not unpacked from an archive."""
+    found = [path.name for path in root.glob("*") if path.name not in _BEFORE]
+    if found and not (root / NOTE).is_file():
+        problem = f"{root} has results of its own, which {place} would replace."
+        raise UserError(root, problem, "Draw it in another clone or folder (--directory).")
+
+
+def _with_own(
+    cards: Mapping[str, Mapping[str, Any]], own_registry: str | None
+) -> dict[str, dict[str, Any]]:
+    """The cards, with names, families, colours and order of a registry of the user's."""
+    if own_registry is None:
+        return {model: dict(card) for model, card in cards.items()}
+    own = read_registry(shipped_file(Path(own_registry)))
+    listed = [model for model in own if model in cards]
+    order = [*listed, *(model for model in cards if model not in own)]
+    kept = {
+        model: {
+            key: value
+            for key, value in cards[model].items()
+            if model not in own or key not in SHOWN
+        }
+        for model in order
+    }
+    return {
+        model: card
+        | {key: own[model][key] for key in SHOWN if model in own and own[model][key] is not None}
+        for model, card in kept.items()
+    }
+
+
+def unpack(place: str, note: Path, kept: Collection[str] = ()) -> None:
+    """Put what an archive holds of a study into the study's folder, all of it or nothing.
+
+    Args:
+        place: a ZIP; or the folder itself, where everything is there.
+        note: file in the folder that says where it is from, written last.
+        kept: tables and figures that are taken over as they were drawn.
+
+    Raises:
+        UserError: something in the archive is damaged.
+    """
+    archive, inside = read_members(place)
+    record = Record.parse(archive.read(inside[RECORD]), f"{place}: {RECORD}")
+    root, has_password = note.parent, bool(os.environ.get(VARIABLE))
+    root.mkdir(parents=True, exist_ok=True)
+    drawn = {name: inside[name] for name in inside if _is_drawn(name)}
+    contents: dict[str, bytes] = {}
+    if not archive.is_folder:
+        wanted = {*inside} - (drawn.keys() - {str(Path(path).relative_to(root)) for path in kept})
+        for name in sorted(wanted):
+            if has_password or not archive.is_encrypted(inside[name]):
+                contents[name] = archive.read(inside[name])
+        for name, stated in _described(archive).items():
+            if name not in contents:
+                contents[name] = _table_of(stated)
+    for model, count in record.trained.items():
+        facts = {"details": {"n_parameters": count}}
+        contents[trained_file(model)] = json.dumps(facts).encode()
+    told = {
+        "study": record.study["study"],
+        "archive": Path(place).name,
+        "sha256": digest_file(root / RECORD if archive.is_folder else place),
+        "release": record.release,
+        "as_drawn": sorted(map(str, kept)),
+        "drawn": {
+            name: archive.digest_of(member)
+            for name, member in sorted(drawn.items())
+            if has_password or not archive.is_encrypted(member)
+        },
+    }
+    with tempfile.TemporaryDirectory(prefix=".", suffix=".part", dir=root) as scratch:
+        write_members(Path(scratch), contents.items())
+        for name in contents:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(Path(scratch, name), root / name)
+    write_text(note, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+
+
+def _is_drawn(name: str) -> bool:
+    return name == "report.html" or name.split("/")[1:2] in (["tables"], ["figures"])
+
+
+def _table_of(stated: Mapping[str, str]) -> bytes:
+    """A table without columns and rows that says what made the one in whose place it is."""
+    import io
+
+    import pyarrow
+    from pyarrow import parquet
+
+    stream = io.BytesIO()
+    parquet.write_table(pyarrow.table({}).replace_schema_metadata(dict(stated)), stream)
+    return stream.getvalue()
+
+
+def compared(root: Path) -> Iterator[str]:
+    """Whether what was drawn is what the archive has, line by line.
+
+    Args:
+        root: the study's folder, with a note.
+    """
+    told = json.loads((root / NOTE).read_text(encoding="utf-8"))
+    there = {name: root / name for name in told["drawn"] if (root / name).is_file()}
+    changed = [name for name, path in there.items() if digest_file(path) != told["drawn"][name]]
+    yield f"Study {told['study']}, from {told['archive']} (worldprobe {told['release']}), in {root}"
+    yield (
+        f"{len(there) - len(changed)} of {len(there)} files of tables, figures and report are byte"
+        " for byte those of the archive."
+    )
+    if changed:
+        yield f"Others: {', '.join(changed[:8])}{' ...' if len(changed) > 8 else ''}"
+    if told["as_drawn"]:
+        names = sorted({Path(path).stem for path in told["as_drawn"]})
+        yield f"Taken over as they were drawn, from protected texts: {', '.join(names)}"
