@@ -117,7 +117,9 @@ def test_a_study_of_them_runs_to_its_report_without_the_model_that_fails(
     assert said.count("The rest is made now, without what is named here.") == 1
     results = place / "results" / "others"
     assert (results / "report.html").is_file(), said
-    again = subprocess.run([*command, "--dry-run"], env=with_package, capture_output=True, text=True)
+    again = subprocess.run(
+        [*command, "--dry-run"], env=with_package, capture_output=True, text=True
+    )
     assert "Asking broken" in again.stdout, "the next run tries it again"
     groups = {
         "aaa": ["all", "place", "size", "time"],
