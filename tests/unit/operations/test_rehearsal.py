@@ -90,7 +90,7 @@ def test_what_takes_long_is_made_small(rehearsed: Any, tmp_path: Path) -> None:
     assert found.registry["control_taught"]["control"]["steps"] == STEPS
     assert found.registry["control_steps_small"]["series"]["n"] == list(range(STEPS + 1))
     ewok, worldsense = found.study["ewok"], found.study["worldsense"]
-    assert ewok["items"]["limit"] == ewok["conditions"]["main"]["items"]["limit"] == 26
+    assert ewok["items"]["limit"] == ewok["conditions"]["main"]["items"]["limit"] == 39
     assert ewok["items"]["versions"] == "0-4"
     assert worldsense["limit"] == 60
     shown = shown_registry(*found[:3], tmp_path / "shown")

@@ -78,8 +78,8 @@ def prompt_file(name: str) -> Path:
     )
 
 
-#: Templates of a rehearsal: two of each domain of our own materials.
-REHEARSED = 26
+#: Templates of a rehearsal: three of each domain of our own materials.
+REHEARSED = 39
 
 
 def rehearse(block: dict[str, Any]) -> None:
