@@ -179,6 +179,7 @@ class Column:
         is_number: right-aligned.
         over: heading shared with its neighbours.
         once: LaTeX leaves the text out where the line above has the same.
+        letters: LaTeX breaks longer texts into lines of about so many; 0: never.
     """
 
     heading: str
@@ -187,6 +188,14 @@ class Column:
     is_number: bool = True
     over: str = ""
     once: bool = False
+    letters: int = 0
+
+    @property
+    def align(self) -> str:
+        """As LaTeX aligns it."""
+        if self.letters:
+            return f">{{\\raggedright\\arraybackslash}}p{{{LETTER * self.letters:g}em}}"
+        return "r" if self.is_number else "l"
 
 
 def number_column(
@@ -201,9 +210,10 @@ def text_column(
     cell: str,
     show: Callable[..., str] = as_text,
     once: bool = False,
+    letters: int = 0,
 ) -> Column:
     """A column of text, aligned on the left."""
-    return Column(heading, (cell,), show, is_number=False, once=once)
+    return Column(heading, (cell,), show, is_number=False, once=once, letters=letters)
 
 
 #: Columns of most tables.
@@ -283,7 +293,8 @@ class Sheet:
         is_long = len(self.shown()) > LONGEST_FLOAT
         small, space = self._latex_size(list(SIZES)[2:] if is_long else list(SIZES)[:4])
         small += f"\\setlength{{\\tabcolsep}}{{{space}pt}}"
-        align = "@{}" + "".join("r" if column.is_number else "l" for column in self.columns) + "@{}"
+        align = "@{}" + "".join(column.align for column in self.columns) + "@{}"
+        packages = ",array" * any(column.letters for column in self.columns)
         caption = f"\\caption{{{latex(self.title)}}}\\label{{tab:{name}}}"
         head = ["\\toprule"]
         if any(column.over for column in self.columns):
@@ -293,7 +304,7 @@ class Sheet:
         notes = " ".join(latex(note) for note in (self.finding, *self.notes) if note)
         if is_long:
             lines = [
-                "% needs \\usepackage{booktabs,longtable}",
+                f"% needs \\usepackage{{booktabs,longtable{packages}}}",
                 f"{{{small}\\begin{{longtable}}{{{align}}}",
                 f"{caption}\\\\",
                 *head,
@@ -305,7 +316,7 @@ class Sheet:
             ]
         else:
             lines = [
-                "% needs \\usepackage{booktabs,graphicx}",
+                f"% needs \\usepackage{{booktabs,graphicx{packages}}}",
                 f"\\begin{{table}}\\centering{small}",
                 f"{caption}\\smallskip",
                 f"{FIT}\n\\begin{{tabular}}{{{align}}}",
@@ -323,7 +334,10 @@ class Sheet:
         number of letters, or the smallest; and the space beside a column.
         """
         rows = [[column.heading for column in self.columns], *self.cells()]
-        letters = sum(max(len(row[place]) for row in rows) for place in range(len(self.columns)))
+        letters = sum(
+            column.letters or max(len(row[place]) for row in rows)
+            for place, column in enumerate(self.columns)
+        )
         for size in sizes:
             points, space = SIZES[size]
             if LETTER * points * letters + 2 * space * (len(self.columns) - 1) <= LINE:

@@ -295,6 +295,24 @@ def stream_set(
             raise was_killed() from error
 
 
+def choose_samples(trials: pd.DataFrame) -> pd.DataFrame:
+    """A trial of each problem: of a skin and with an answer that the problems before it have least,
+    and of these the first.
+
+    Args:
+        trials: contracts.Trials, at least number, problem, skin and gold.
+    """
+    chosen, seen = [], Counter[str]()
+    for problem in (name for name in PROBLEMS if name in set(trials["problem"])):
+        rows = trials[trials["problem"] == problem].sort_values("number")
+        rows = rows.drop_duplicates(["skin", "gold"])
+        pairs = list(zip(rows["skin"], rows["gold"], strict=True))
+        best = min(range(len(rows)), key=lambda row: sum(seen[one] for one in pairs[row]))
+        seen.update(pairs[best])
+        chosen.append(rows.index[best])
+    return trials.loc[chosen].reset_index(drop=True)
+
+
 def _ordinal(skin: int, wording: int) -> int:
     return len(WORDINGS) * skin + wording
 
