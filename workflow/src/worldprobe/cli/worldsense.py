@@ -28,6 +28,7 @@ from worldprobe.cli.options import (
     Seed,
     SkinFolder,
     Trials,
+    WordingVersion,
     between,
     export_password,
     missing_models,
@@ -86,7 +87,7 @@ def check_skins_(folder: Path | None = None, /) -> None:
 
 @skins.command(name="tabulate")
 def tabulate_skins_(
-    folder: Path | None = None, /, *, wording_version: Wording = VERSIONS[-1], out: Path
+    folder: Path | None = None, /, *, wording_version: WordingVersion = 3, out: Path
 ) -> None:
     """List the relations and entities of all skins, and their domains.
 
@@ -117,7 +118,7 @@ def tabulate_samples(trials: list[Place], /, *, out: Path) -> None:
     from worldprobe.benchmarks.worldsense.trials.sets import choose_samples
     from worldprobe.contracts import read_provenance, read_table, write_table
 
-    parts = []
+    parts, inputs = [], {}
     for path in trials:
         stated = read_provenance(path)
         if stated.canary != CANARY:
@@ -125,10 +126,12 @@ def tabulate_samples(trials: list[Place], /, *, out: Path) -> None:
             raise UserError(path, problem, "Give tables of `worldsense generate`.")
         columns = ["number", "problem", "size", "skin", "text", "gold"]
         chosen = choose_samples(read_table(path, Trials, columns))
-        parts.append(chosen.assign(set=stated.details["set"]))
+        name = stated.details["set"]
+        parts.append(chosen.assign(set=name))
+        inputs[name] = path
     keys = list(Samples.Config.key)
     table = pd.concat(parts).sort_values(keys, ignore_index=True)[list(Samples.columns)]
-    write_table(table, Samples, out, made(1, {"trials": trials}, canary=CANARY))
+    write_table(table, Samples, out, made(1, inputs, canary=CANARY))
     LOGGER.info("%d samples: %s", len(table), out)
 
 

@@ -76,7 +76,8 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     told = frame.iloc[0]
     columns = [0.4 * total, *[0.3 * total - 0.04] * 2]
     targets, contexts = (
-        frame.drop_duplicates(part).set_index(part)[f"{part}_text"] for part in ("target", "context")
+        frame.drop_duplicates(part).set_index(part)[f"{part}_text"]
+        for part in ("target", "context")
     )
     heads = ["", *(_sentence(f"Target {n}", targets[n], size, columns[1]) for n in (1, 2))]
     sides = [_sentence(f"Context {n}", contexts[n], size, columns[0]) for n in (1, 2)]

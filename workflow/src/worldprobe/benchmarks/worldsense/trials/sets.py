@@ -10,7 +10,7 @@ problems, skins or rounds has trials of the whole set, unchanged.
 from __future__ import annotations
 
 import hashlib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -29,6 +29,7 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import (
     HARD,
     LINEAR_PROBLEMS,
     MOTION,
+    PROBLEMS,
     WORDINGS,
     answers_of,
 )
