@@ -59,6 +59,7 @@ LATEX_ESCAPES = {
     "≤": r"$\leq$",
     "≥": r"$\geq$",
     "σ": r"$\sigma$",
+    "→": r"$\rightarrow$",
 }
 
 
@@ -247,6 +248,7 @@ class Sheet:
         group: CSV column whose changes draw a thin rule.
         hidden: columns of ``frame`` that only serve the printing and stay out of the CSV.
         printed: row numbers that LaTeX and Markdown show; None: all of them.
+        quotes: it shows text of items.
     """
 
     title: str
@@ -257,6 +259,7 @@ class Sheet:
     group: str | None = None
     hidden: tuple[str, ...] = ()
     printed: tuple[int, ...] | None = None
+    quotes: bool = False
 
     def shown(self) -> pd.DataFrame:
         """The rows that LaTeX and Markdown show."""
@@ -400,7 +403,9 @@ class Sheet:
         """What is printed, as the report shows it."""
         columns = tuple(PrintedColumn(c.heading, c.over, c.is_number) for c in self.columns)
         breaks, notes = sorted(self.breaks()), " ".join(self.notes)
-        return PrintedTable(name, self.title, columns, self.cells(), breaks, notes, self.finding)
+        return PrintedTable(
+            name, self.title, columns, self.cells(), breaks, notes, self.finding, self.quotes
+        )
 
     def to_json(self) -> str:
         """What is printed, as the report reads it."""
@@ -449,6 +454,7 @@ class PrintedTable:
         breaks: row numbers above which a thin rule is drawn.
         notes: text below it.
         finding: the sentence that stands for it, if there is one.
+        quotes: it shows text of items.
     """
 
     name: str
@@ -458,6 +464,7 @@ class PrintedTable:
     breaks: Sequence[int]
     notes: str
     finding: str = ""
+    quotes: bool = False
 
     def spans(self) -> list[tuple[str, int]]:
         """Shared headings and how many columns each spans; empty where no column shares one."""

@@ -118,7 +118,7 @@ def compose(material: Material) -> Part:
             if not _is_published(model, roster)
         ),
         extras=extras,
-        has_item_text=bool(examples) or any(is_own(one.canary) for one in _of(origins, "items")),
+        has_item_text=bool(examples),
     )
 
 

@@ -40,9 +40,9 @@ ASKS = {
 }
 #: The same of problems that ask otherwise.
 ASKS_OTHERWISE = {
-    "Infer.trivial": "The same, of a list in order.",
-    "Consist.trivial": "The same; one sentence is repeated or contradicted outright.",
-    "Compl.trivial": "The same; what is open is about something that the description lacks.",
+    "Infer.trivial": "Is a sentence about a list in order true?",
+    "Consist.trivial": "Is one of the sentences repeated, or contradicted outright?",
+    "Compl.trivial": "Which of two sentences is right, or does the description lack their subject?",
     "Infer.extrema": "Is something the first or the last of all?",
     "Infer.parallel": "Are two lines in the plane parallel, or at a right angle?",
     "Infer.before": "Is a sentence about the order before all changes true?",
@@ -78,7 +78,7 @@ def trial_problems(summaries: pd.DataFrame) -> Sheet:
     lines = []
     for (name, problem), rows in cells.groupby(["condition", "problem"]):
         problem = str(problem)
-        levels = sorted(rows["complexity"].unique())
+        levels = sorted(rows["complexity"].str.removeprefix("Complexity_").unique())
         is_moving = problem in MOTION
         lines.append(
             {
@@ -189,6 +189,7 @@ def samples(chosen: pd.DataFrame) -> Sheet:
         ),
         notes=(PLEASE,),
         group="set",
+        quotes=True,
     )
 
 

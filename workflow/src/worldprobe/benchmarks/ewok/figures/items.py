@@ -18,6 +18,7 @@ from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.tables.materials import KIND, choose_items, show_concepts
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
+from worldprobe.report.sheet import is_absent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,6 +46,7 @@ def sample_item(items: pd.DataFrame, provenance: Provenance) -> pd.DataFrame:
     item = choose_items(items[is_plain] if is_plain.any() else items).iloc[0]
     is_shown = is_own(provenance.canary)
     told = item[["item_id", "domain", "concept_a", "concept_b", *KIND]].to_dict()
+    told = {name: "" if is_absent(value) else value for name, value in told.items()}
     told["fillers"] = _show_fillers(str(item["fillers"])) if is_shown else ""
     pairs = [
         told
@@ -55,7 +57,7 @@ def sample_item(items: pd.DataFrame, provenance: Provenance) -> pd.DataFrame:
         for context in (1, 2)
         for target in (1, 2)
     ]
-    return pd.DataFrame(pairs).fillna({"concept_b": "", "context_contrast": ""})
+    return pd.DataFrame(pairs)
 
 
 def _show_fillers(fillers: str) -> str:

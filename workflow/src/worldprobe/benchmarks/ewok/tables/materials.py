@@ -123,8 +123,15 @@ NO_TEXT = "Sentences are shown of worldprobe's own materials only."
 def sample_items(items: pd.DataFrame, provenance: Provenance) -> Sheet:
     """An item of each domain with its tags (Figure 3)."""
     frame = choose_items(items)[["item_id", "domain", "concept_a", "concept_b", *KIND, *TEXTS]]
-    sentences = [
-        text_column(f"{name[:-1].capitalize()} {name[-1]}", name, letters=30) for name in TEXTS
+    pairs = [
+        Column(
+            f"Context {number} → Target {number}",
+            (f"context{number}", f"target{number}"),
+            "{} → {}".format,
+            is_number=False,
+            letters=48,
+        )
+        for number in (1, 2)
     ]
     is_shown = is_own(provenance.canary)
     return Sheet(
@@ -133,13 +140,14 @@ def sample_items(items: pd.DataFrame, provenance: Provenance) -> Sheet:
         columns=(
             text_column("Domain", "domain", in_words),
             Column("Concepts", ("concept_a", "concept_b"), show_concepts, is_number=False),
-            *(sentences if is_shown else []),
+            *(pairs if is_shown else []),
             text_column("Context type", "context_type"),
             text_column("Context contrast", "context_contrast"),
             text_column("Target contrast", "target_contrast"),
         ),
         notes=("Target 1 fits Context 1 only, Target 2 Context 2 only.",)
         + ((PLEASE,) if is_shown else (NO_TEXT,)),
+        quotes=is_shown,
     )
 
 
