@@ -87,7 +87,7 @@ def show_trials(models, problems, skins, promptings):
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         files = show_worldsense(models, problems, skins, promptings, "csv")
         assert all(path.is_file() for path in files)
-        made_of = {"worldsense_trial_problems", "worldsense_skins", "worldsense_samples"}
+        made_of = {"worldsense_trial_problems", "worldsense_entities", "worldsense_samples"}
         assert made_of <= {path.stem for path in files}
 
 

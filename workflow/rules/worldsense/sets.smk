@@ -90,14 +90,13 @@ rule tabulate_skins:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        folder=worldsense["skin_folder"] or "",
-        version=options(worldsense, ["wording_version"]),
+        wording=WORDING,
         contents=contents(SKIN_FILES),
         code=digest_code("worldsense skins"),
     message:
         "Listing WorldSense's skins"
     shell:
-        "worldprobe worldsense skins tabulate {params.folder} {params.version} --out {output.skin_table:q} &> {log:q}"
+        "worldprobe worldsense skins tabulate {params.wording} --out {output.skin_table:q} &> {log:q}"
 
 
 rule tabulate_samples:

@@ -103,5 +103,5 @@ def test_released_trials_have_the_table_of_problems_alone(released):
     study = {**read, "worldsense": {**read["worldsense"], "released": released}}
     ours = [one for one in BENCHMARK.displays if one.section == "trials"]
     names = {one.name for one in ours if one.is_wanted(study, {})}
-    texts = {"worldsense_skins", "worldsense_samples"}
+    texts = {"worldsense_entities", "worldsense_samples"}
     assert names == {"worldsense_trial_problems"} | (set() if released else texts)

@@ -87,20 +87,20 @@ def check_skins_(folder: Path | None = None, /) -> None:
 
 @skins.command(name="tabulate")
 def tabulate_skins_(
-    folder: Path | None = None, /, *, wording_version: WordingVersion = 3, out: Path
+    *, skin_folder: SkinFolder = None, wording_version: WordingVersion = 3, out: Path
 ) -> None:
     """List the relations and entities of all skins, and their domains.
 
     Args:
-        folder: folder of skins (default: the skins of this repository)
         out: table of skins (Parquet)
     """
     from worldprobe.benchmarks.worldsense.contracts import Skins
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, tabulate_skins
     from worldprobe.contracts import write_table
 
-    table = tabulate_skins(folder or FOLDER, wording_version)
-    write_table(table, Skins, out, made(1, {"skins": folder or FOLDER}))
+    folder = skin_folder or FOLDER
+    table = tabulate_skins(folder, wording_version)
+    write_table(table, Skins, out, made(1, {"skins": folder}))
     LOGGER.info("%d skins: %s", len(table), out)
 
 

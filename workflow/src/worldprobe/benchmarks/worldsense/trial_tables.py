@@ -121,7 +121,7 @@ def trial_problems(summaries: pd.DataFrame) -> Sheet:
 
 
 @table(
-    name="worldsense_skins",
+    name="worldsense_entities",
     inputs=[Input(Skins, "skins.parquet"), SUMMARIES],
     title="Relations and entities",
     section="trials",
