@@ -15,8 +15,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "workflow" / "src"
-#: Tokens, and lines of rules.
-BOUNDS = {"worldprobe": 285_300, "packages": 460_700, "tests": 260_800, "rules": 1_900}
+#: Tokens, and lines of rules: what is measured, and two per cent.
+BOUNDS = {"worldprobe": 308_000, "packages": 490_000, "tests": 283_000, "rules": 2_180}
 _SKIPPED = {
     tokenize.COMMENT,
     tokenize.NL,

@@ -3,13 +3,16 @@
 import os
 import shutil
 import subprocess
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
 from command_line import check_success, run
+from invented_release import toy_release
 from worldprobe.benchmarks import outputs
 from worldprobe.contracts import read_provenance
 from worldprobe.operations.settings import read_settings
@@ -113,6 +116,25 @@ def test_the_papers_configuration_is_rehearsed_on_the_released_materials(
 @pytest.mark.parametrize("name", ["config", "worldsense_ours"])
 def test_other_studies_are_rehearsed(name: str, rehearse: Callable[..., Path]) -> None:
     check_marks(rehearse(CONFIG / f"{name}.yaml"))
+
+
+@pytest.mark.slow
+def test_released_results_are_rehearsed_without_asking_a_model(
+    rehearse: Callable[..., Path], tmp_path: Path
+) -> None:
+    archive = tmp_path / "resources" / "downloads" / "ewok-results.zip"
+    archive.parent.mkdir(parents=True)
+    table = tmp_path / "items.parquet"
+    assert run(f"items build builtin --mode fixed --versions 0-4 --limit 13 --out {table}") == 0
+    with zipfile.ZipFile(archive, "w") as packed:
+        for name, text in toy_release(items=pd.read_parquet(table)).items():
+            packed.writestr(name, text)
+    ways = ["logprobs", "likert_constrained_two", "choice_free_zero"]
+    models = ["gemma_1.1_2b", "Llama_3_8B"]
+    changes = {"models": models, "ewok": OURS | {"eval_types": ways}}
+    results = rehearse(CONFIG / "released.yaml", **changes)
+    check_marks(results)
+    assert not (results / "stand_ins").exists()
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 import time
 from functools import cache, partial
@@ -234,6 +235,20 @@ def what_it_takes():
 def opening_words():
     """The same at the start of a run of the whole study; nothing where parts are asked for."""
     return what_it_takes() if {*workflow.dag_settings.targets} <= {"all"} else []
+
+
+def go_on_without_what_failed():
+    """Say what a run that failed has not got; a run that kept going makes the rest without it."""
+    if ARCHIVED:
+        return
+    keeps_going = workflow.execution_settings.keep_going
+    words = sys.argv[1:]
+    rest = status.rest_of_run(ASKED_FOR, MISSING, UNFETCHED, words) if keeps_going else []
+    for line in status.after_failure(ASKED_FOR, registry, MISSING, UNFETCHED, bool(rest)):
+        print(line, file=sys.stderr)
+    if rest:
+        print("The rest is made now, without what is named here.", file=sys.stderr)
+        subprocess.run(rest)
 
 
 def closing_words(wildcards):

@@ -6,7 +6,13 @@ from typing import Any
 import pytest
 
 from worldprobe.benchmarks.ewok.outputs import evidence
-from worldprobe.operations.status import after_failure, after_success, missing_models, progress
+from worldprobe.operations.status import (
+    after_failure,
+    after_success,
+    missing_models,
+    progress,
+    rest_of_run,
+)
 
 STUDY: dict[str, Any] = {
     "study": "trial",
@@ -82,3 +88,25 @@ def test_after_a_success_models_that_are_not_in_the_tables_are_named() -> None:
     assert "next run" in then
     assert there.startswith("b: there now.")
     assert not [*after_success([], {})]
+
+
+def test_the_rest_is_made_after_a_run_in_which_all_but_failed_models_are_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("worldprobe.operations.status.downloads", lambda _study: {})
+    study = STUDY | {"fetch_again": True, "ask_again": True}
+
+    def rest(*words: str, missing: tuple[str, ...] = (), **changes: object) -> list[str]:
+        return rest_of_run(study | changes, missing, (), words)
+
+    log(tmp_path, "other", "error: other\n  problem: is broken.\n  fix: Mend it.\n")
+    assert rest("all") == [], "mine was interrupted"
+    finish(tmp_path, "mine")
+    more = ["fetch_again=false", "ask_again=false"]
+    assert rest("all")[3:] == ["all", "--config", *more, "--nolock"]
+    assert rest("--config", "a=1")[3:] == ["--config", *more, "a=1", "--nolock"]
+    assert rest("all", missing=("other",)) == [], "nothing new failed"
+    assert rest("all", fetch_again=False, ask_again=False) == [], "it is the rest itself"
+    assert rest("all", allow_missing=False) == []
+    assert rest("results/trial/ewok/scores/main/logprobs/other.parquet") == []

@@ -53,6 +53,7 @@ def released(
         ["numpy", "pandas"],
         details={
             "imported": "ewok-results",
+            "source": "the release",  # of word frequencies, as of other surface features
             "steps": [asdict(e) for e in effects],
             "unread": release.unread,
         },

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,8 @@ def left_out(
         names |= lacking.keys()
     if not study["fetch_again"]:
         names |= not_fetched(study).keys()
+    if not study["ask_again"]:
+        names |= missing.keys()
     return {name: why for name, why in {**missing, **lacking}.items() if name in names}
 
 
@@ -222,6 +225,7 @@ def after_failure(
     registry: Registry,
     missing: Collection[str],
     lacking: Collection[str] = (),
+    goes_on: bool = False,
 ) -> Iterator[str]:
     """What a run that failed has not got, and how to go on without it, line by line. What an
     earlier run made with a model that is still missing is removed, e.g. comparisons.
@@ -231,6 +235,7 @@ def after_failure(
         registry: model id -> card.
         missing: ids of the models that this run did without.
         lacking: files and baselines that it did without.
+        goes_on: the rest is made without it now (``rest_of_run``).
     """
     failed = missing_models({**study, "allow_missing": True})
     for model, why in failed.items():
@@ -240,7 +245,7 @@ def after_failure(
         yield f"{', '.join(names)} could not be fetched: {why}"
     if not study["allow_missing"]:
         return
-    if {*failed, *files} - {*missing, *lacking}:
+    if {*failed, *files} - {*missing, *lacking} and not goes_on:
         yield (
             "Run the same command again: the rest is made without what is named here, and it is"
             " tried again."
@@ -249,6 +254,43 @@ def after_failure(
     for path in filter(os.path.isfile, outdated(study, still, registry)):
         os.remove(path)
         yield f"Removed, as it was made with {' and '.join(still)}: {path}"
+
+
+def rest_of_run(
+    study: Mapping[str, Any],
+    missing: Collection[str],
+    lacking: Collection[str],
+    arguments: Sequence[str],
+) -> list[str]:
+    """The command that makes the rest after a run that kept going: without what failed in it, which
+    is not tried again. Empty where there is no such rest: nothing new failed, something else has
+    yet to be done (the run was interrupted), or files were asked for by name.
+
+    Args:
+        study: a validated study, with what could not be fetched.
+        missing: ids of the models that the run did without.
+        lacking: files and baselines that it did without.
+        arguments: the words of its command line.
+    """
+    allowed = {**study, "allow_missing": True}
+    failed = {*missing_models(allowed), *unfetched(allowed)}
+    left = {model for model, rules in unfinished(study).items() if rules}
+    files = tuple(downloads(study).values())
+    results = f"{StudyPaths.of(study).results}/"
+    is_by_name = any(word.startswith(results) or word in files for word in arguments)
+    again = study["fetch_again"] or study["ask_again"]
+    is_new = bool(failed - {*missing, *lacking})
+    if is_by_name or not (
+        study["allow_missing"] and again and is_new and left <= {*failed, *missing}
+    ):
+        return []
+    words, changes = list(arguments), ["fetch_again=false", "ask_again=false"]
+    place = next((words.index(word) for word in ("--config", "-C") if word in words), None)
+    if place is None:
+        words += ["--config", *changes]
+    else:
+        words[place + 1 : place + 1] = changes
+    return [sys.executable, "-m", "snakemake", *words, "--nolock"]
 
 
 def after_success(missing: Collection[str], left_out: Mapping[str, str]) -> Iterator[str]:

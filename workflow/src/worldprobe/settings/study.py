@@ -131,6 +131,11 @@ class SharedSettings(Block):
     step of `make reproduce` does.
     """
 
+    ask_again: bool = True
+    """Whether a model whose job failed in an earlier run is asked again. A run that keeps going
+    (`--keep-going`) makes by itself, with false, the rest without those that failed in it.
+    """
+
     rehearsal: bool = False
     """Whether to rehearse: the whole study with a few items, and in the place of each model a tiny
     random one of its architecture, in minutes and without a network. Its results are in

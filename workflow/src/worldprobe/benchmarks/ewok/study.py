@@ -83,7 +83,11 @@ REHEARSED = 26
 
 
 def rehearse(block: dict[str, Any]) -> None:
-    """Make a study's block that of a rehearsal, in place: a few templates of each domain."""
+    """Make a study's block that of a rehearsal, in place: a few templates of each domain; released
+    results are about all.
+    """
+    if block["released"]["results"]:
+        return
     conditions = [block, *block["conditions"].values()]
     for part in (condition[key] for condition in conditions for key in ("items", "prompting")):
         part["limit"] = min(part["limit"] or REHEARSED, REHEARSED)
