@@ -113,7 +113,7 @@ NO_TEXT = "Sentences are shown of worldprobe's own materials only."
 
 @table(
     inputs=[Input(Items, item_table)],
-    title="One item of each domain",
+    title="Kinds of items",
     section="materials",
     caption=(
         "An item of each domain: its concepts, contexts and targets, and how these differ. Target 1"
@@ -135,7 +135,7 @@ def sample_items(items: pd.DataFrame, provenance: Provenance) -> Sheet:
     ]
     is_shown = is_own(provenance.canary)
     return Sheet(
-        title="One item of each domain.",
+        title="Kinds of items: one of each domain, with its tags.",
         frame=frame if is_shown else frame.drop(columns=[*TEXTS]),
         columns=(
             text_column("Domain", "domain", in_words),
