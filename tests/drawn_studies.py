@@ -448,6 +448,8 @@ def show_worldsense(
         summaries: f"worldsense summarize {sets}",
         root / "comparisons.parquet": f"worldsense compare {sets}",
         root / "reproduction.parquet": f"reproduction check {summaries}",
+        root / "skins.parquet": "worldsense skins tabulate",
+        root / "samples.parquet": f"worldsense tabulate-samples {trials}",
     }
     for path, line in commands.items():
         assert run(f"{line} --out {path}") == 0, line

@@ -21,6 +21,8 @@ from worldprobe_authoring.balance import bag_of_words
 
 #: The cheapest form of each kind that needs the whole display.
 CHEAP = {"table": ("json",), "figure": ("svg",)}
+#: Forms that are text.
+TEXT = (".json", ".csv", ".md", ".tex", ".svg")
 SAME = Pair(contexts=(0,))
 STUDIES = {
     "one concept, one model, which answers nothing": Drawn(
@@ -49,6 +51,11 @@ def show(drawn: Drawn, forms: dict[str, tuple[str, ...]]) -> None:
         shown = road.show(forms)
         assert shown
         assert all(path.stat().st_size for path in shown)
+        assert {"sample_item", "sample_items"} <= {path.stem for path in shown}
+        drawn_texts = [path for path in shown if path.stem.startswith("sample_item")]
+        assert not any(
+            "Gardener" in path.read_text() for path in drawn_texts if path.suffix in TEXT
+        )
         road.report(shown, Path("report.html"))
 
 
@@ -79,8 +86,9 @@ def show_trials(models, problems, skins, promptings):
     """Walk a study of WorldSense in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         files = show_worldsense(models, problems, skins, promptings, "csv")
-        assert files
         assert all(path.is_file() for path in files)
+        made_of = {"worldsense_trial_problems", "worldsense_entities", "worldsense_samples"}
+        assert made_of <= {path.stem for path in files}
 
 
 @pytest.mark.parametrize("models", [["silent"], ["silent", "halting", "perfect"]])

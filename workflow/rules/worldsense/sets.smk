@@ -74,3 +74,47 @@ rule generate_train:
     shell:
         "worldprobe worldsense generate train-{wildcards.samples:q} {params.subset} --dialogues-out {output.dialogues:q}"
         " --out {output.trials:q} &> {log:q}"
+
+
+rule tabulate_skins:
+    """The relations and entities of all skins, for the table that shows those of the study."""
+    input:
+        skins=SKIN_FILES,
+    output:
+        skin_table="<worldsense>/skins.parquet",
+    log:
+        "<logs>/tabulate_skins.log",
+    benchmark:
+        "<benchmarks>/tabulate_skins.tsv"
+    localrule: True
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        wording=WORDING,
+        contents=contents(SKIN_FILES),
+        code=digest_code("worldsense skins"),
+    message:
+        "Listing WorldSense's skins"
+    shell:
+        "worldprobe worldsense skins tabulate {params.wording} --out {output.skin_table:q} &> {log:q}"
+
+
+rule tabulate_samples:
+    """A trial of each problem of each set, for the table that shows them."""
+    input:
+        trial_tables=TRIAL_TABLES,
+    output:
+        samples="<worldsense>/samples.parquet",
+    log:
+        "<logs>/tabulate_samples.log",
+    benchmark:
+        "<benchmarks>/tabulate_samples.tsv"
+    localrule: True
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=digest_code("worldsense tabulate-samples"),
+    message:
+        "Samples of WorldSense's trials"
+    shell:
+        "worldprobe worldsense tabulate-samples {input.trial_tables:q} --out {output.samples:q} &> {log:q}"

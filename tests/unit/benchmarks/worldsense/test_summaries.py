@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from command_line import run
 from generated_trials import make_trials, other_answers
 from worldprobe.analysis.reproduction import summary_line
 from worldprobe.benchmark import find_displays
@@ -263,6 +264,11 @@ def files(
     checked = check_reproduction(read_published(), summaries, released={"test"})
     made = Provenance(details={"summary": summary_line(checked)})
     write_table(checked, Reproduction, folder / "reproduction.parquet", made)
+    trials = folder / "trials.parquet"
+    line = "worldsense generate test --sizes 3 --per-cell 1 --skins tall/short trips obj_LeftRight"
+    assert run(f"{line} --out {trials}") == 0
+    assert run(f"worldsense tabulate-samples {trials} --out {folder / 'samples.parquet'}") == 0
+    assert run(f"worldsense skins tabulate --out {folder / 'skins.parquet'}") == 0
     return folder
 
 

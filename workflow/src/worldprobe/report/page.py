@@ -325,7 +325,11 @@ def build_page(page: Page) -> str:
             only=only,
             overview=overview_of(page.parts),
             longest=LONGEST_TABLE,
-            has_item_text=any(shown.part.has_item_text for shown in page.parts),
+            has_item_text=any(
+                shown.part.has_item_text
+                or any(table.quotes for section in shown.sections for table in section.tables)
+                for shown in page.parts
+            ),
             job_seconds=sum(time.seconds for time in page.run_times),
             counts_tokens=any(
                 time.prompt_tokens or time.completion_tokens for time in page.answer_times

@@ -59,6 +59,7 @@ LATEX_ESCAPES = {
     "≤": r"$\leq$",
     "≥": r"$\geq$",
     "σ": r"$\sigma$",
+    "→": r"$\rightarrow$",
 }
 
 
@@ -179,6 +180,7 @@ class Column:
         is_number: right-aligned.
         over: heading shared with its neighbours.
         once: LaTeX leaves the text out where the line above has the same.
+        letters: LaTeX breaks longer texts into lines of about so many; 0: never.
     """
 
     heading: str
@@ -187,6 +189,14 @@ class Column:
     is_number: bool = True
     over: str = ""
     once: bool = False
+    letters: int = 0
+
+    @property
+    def align(self) -> str:
+        """As LaTeX aligns it."""
+        if self.letters:
+            return f">{{\\raggedright\\arraybackslash}}p{{{LETTER * self.letters:g}em}}"
+        return "r" if self.is_number else "l"
 
 
 def number_column(
@@ -201,9 +211,10 @@ def text_column(
     cell: str,
     show: Callable[..., str] = as_text,
     once: bool = False,
+    letters: int = 0,
 ) -> Column:
     """A column of text, aligned on the left."""
-    return Column(heading, (cell,), show, is_number=False, once=once)
+    return Column(heading, (cell,), show, is_number=False, once=once, letters=letters)
 
 
 #: Columns of most tables.
@@ -237,6 +248,7 @@ class Sheet:
         group: CSV column whose changes draw a thin rule.
         hidden: columns of ``frame`` that only serve the printing and stay out of the CSV.
         printed: row numbers that LaTeX and Markdown show; None: all of them.
+        quotes: it shows text of items.
     """
 
     title: str
@@ -247,6 +259,7 @@ class Sheet:
     group: str | None = None
     hidden: tuple[str, ...] = ()
     printed: tuple[int, ...] | None = None
+    quotes: bool = False
 
     def shown(self) -> pd.DataFrame:
         """The rows that LaTeX and Markdown show."""
@@ -283,7 +296,8 @@ class Sheet:
         is_long = len(self.shown()) > LONGEST_FLOAT
         small, space = self._latex_size(list(SIZES)[2:] if is_long else list(SIZES)[:4])
         small += f"\\setlength{{\\tabcolsep}}{{{space}pt}}"
-        align = "@{}" + "".join("r" if column.is_number else "l" for column in self.columns) + "@{}"
+        align = "@{}" + "".join(column.align for column in self.columns) + "@{}"
+        packages = ",array" * any(column.letters for column in self.columns)
         caption = f"\\caption{{{latex(self.title)}}}\\label{{tab:{name}}}"
         head = ["\\toprule"]
         if any(column.over for column in self.columns):
@@ -293,7 +307,7 @@ class Sheet:
         notes = " ".join(latex(note) for note in (self.finding, *self.notes) if note)
         if is_long:
             lines = [
-                "% needs \\usepackage{booktabs,longtable}",
+                f"% needs \\usepackage{{booktabs,longtable{packages}}}",
                 f"{{{small}\\begin{{longtable}}{{{align}}}",
                 f"{caption}\\\\",
                 *head,
@@ -305,7 +319,7 @@ class Sheet:
             ]
         else:
             lines = [
-                "% needs \\usepackage{booktabs,graphicx}",
+                f"% needs \\usepackage{{booktabs,graphicx{packages}}}",
                 f"\\begin{{table}}\\centering{small}",
                 f"{caption}\\smallskip",
                 f"{FIT}\n\\begin{{tabular}}{{{align}}}",
@@ -323,7 +337,10 @@ class Sheet:
         number of letters, or the smallest; and the space beside a column.
         """
         rows = [[column.heading for column in self.columns], *self.cells()]
-        letters = sum(max(len(row[place]) for row in rows) for place in range(len(self.columns)))
+        letters = sum(
+            column.letters or max(len(row[place]) for row in rows)
+            for place, column in enumerate(self.columns)
+        )
         for size in sizes:
             points, space = SIZES[size]
             if LETTER * points * letters + 2 * space * (len(self.columns) - 1) <= LINE:
@@ -386,7 +403,9 @@ class Sheet:
         """What is printed, as the report shows it."""
         columns = tuple(PrintedColumn(c.heading, c.over, c.is_number) for c in self.columns)
         breaks, notes = sorted(self.breaks()), " ".join(self.notes)
-        return PrintedTable(name, self.title, columns, self.cells(), breaks, notes, self.finding)
+        return PrintedTable(
+            name, self.title, columns, self.cells(), breaks, notes, self.finding, self.quotes
+        )
 
     def to_json(self) -> str:
         """What is printed, as the report reads it."""
@@ -435,6 +454,7 @@ class PrintedTable:
         breaks: row numbers above which a thin rule is drawn.
         notes: text below it.
         finding: the sentence that stands for it, if there is one.
+        quotes: it shows text of items.
     """
 
     name: str
@@ -444,6 +464,7 @@ class PrintedTable:
     breaks: Sequence[int]
     notes: str
     finding: str = ""
+    quotes: bool = False
 
     def spans(self) -> list[tuple[str, int]]:
         """Shared headings and how many columns each spans; empty where no column shares one."""

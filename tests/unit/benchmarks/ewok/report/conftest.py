@@ -107,6 +107,17 @@ class Study:
     folder: Path
 
     @property
+    def items(self) -> pd.DataFrame:
+        """Of whoever's: nothing says that their text may be shown."""
+        rows = simulate_items(12, 1, 17)
+        texts = {
+            f"{part}{n}": f"Nobody {part} {n}." for part in ("context", "target") for n in "12"
+        }
+        rows = rows.assign(**texts, fillers="{}", tags="", duplicate_of=None)
+        keys = list(contracts.Items.Config.key)
+        return validate(rows.sort_values(keys, ignore_index=True), contracts.Items)
+
+    @property
     def plans(self) -> pd.DataFrame:
         """Of studies of half to four times 158 pairs of concepts."""
         variances = Variances(0.005, 0.01, 0.0008, 0.001, 0.1, sizes=np.full(158, 12), n_versions=5)
@@ -426,6 +437,7 @@ def study_of(
         words = "agreements" if name == "human_agreements" else name
         contract = getattr(contracts, "".join(word.capitalize() for word in words.split("_")))
         write_table(getattr(study, name), contract, folder / f"{name}.parquet", made_by)
+    write_table(study.items, contracts.Items, folder / "items.parquet", made_by)
     for name, contract in (
         ("plans", Plans),
         ("control_accuracies", ControlAccuracies),

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection, PathCollection, QuadMesh
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from worldprobe.benchmark import taken_by
@@ -17,6 +18,7 @@ from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Model, Roster
 from worldprobe.report.style import from_csv, text_columns, to_csv
 
+GREY = style.GREY.lower()
 NEEDS_PROMPTING = {"paradigms", "agreement"}
 #: Figures of extensions that are drawn from tables of this study, too.
 OF_EXTENSIONS = {"families", "controls", "doses", "setups_by_model", "setups_by_domain"}
@@ -144,6 +146,25 @@ def test_a_lollipop_is_open_where_the_correlation_is_not_significant(paper_study
     assert len(faces) == len(rows)
 
 
+@pytest.mark.parametrize("name", ["scaling", "design_features"])
+def test_means_of_models_without_interval_are_hollow(small_study, name):
+    """They were drawn like those that have one."""
+    bare = small_study.summaries.assign(ci_low=np.nan, ci_high=np.nan)
+    found = []
+    for summaries in (small_study.summaries, bare):
+        inputs = {"summaries": summaries, "correlations": small_study.correlations}
+        display = FIGURES[name]
+        tables = [inputs[one.name] for one in display.inputs]
+        figure = display.draw(as_saved(display(*tables, small_study.roster)))
+        lines = [line for axes in figure.axes for line in axes.lines]
+        hollow = [line for line in lines if to_hex(line.get_markeredgecolor()) == GREY]
+        labels = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+        found.append((sum(len(line.get_xdata()) for line in hollow), "no interval" in labels))
+    assert found[0] == (0, False)
+    assert found[1][0] >= len(small_study.roster.models) - 1
+    assert found[1][1]
+
+
 def test_a_concept_called_null_keeps_its_name():
     frame = pd.DataFrame({"concept": ["null", "NA", "none"], "mean": [0.1, np.nan, 0.3]})
     read = as_saved(frame)
@@ -166,6 +187,7 @@ def test_people_have_a_panel_of_agreement_that_is_not_pooled_with_the_models(pap
 def test_the_columns_that_tables_and_figures_read_hold_no_item_text():
     texts = {"context1", "context2", "target1", "target2", "text"}
     counted = {f"materials_{name}" for name in ("design", "sides", "words", "cues", "families")}
+    counted |= {"sample_item", "sample_items"}  # of ours alone: tests/.../test_sample_items.py
     for display in EWOK.displays:
         for one in display.inputs if display.name not in counted else ():
             assert not texts & set(one.columns or one.contract.columns)

@@ -1,6 +1,7 @@
 """What a table becomes: a sentence, a fold, nothing, or LaTeX that fits the page."""
 
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -70,6 +71,9 @@ def test_a_wide_table_is_small_and_never_wider_than_the_line():
     assert sheet.FIT in narrow.to_latex("t")
     assert "scriptsize" not in narrow.to_latex("t")
     assert "scriptsize" in wide.to_latex("t")
+    broken = replace(wide, columns=tuple(replace(one, letters=10) for one in wide.columns))
+    assert "p{5em}" in broken.to_latex("t"), "its lines are broken"
+    assert "scriptsize" not in broken.to_latex("t")
     long = table_of(sheet.LONGEST_FLOAT + 1, width=22, n_columns=8).to_latex("t")
     assert "longtable" in long
     assert "tiny" in long, "a table that breaks across pages cannot be resized"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from worldprobe.benchmark import Benchmark, Page, Section, find_displays
-from worldprobe.benchmarks.worldsense import figures, tables
+from worldprobe.benchmarks.worldsense import figures, tables, trial_tables
 from worldprobe.benchmarks.worldsense.analysis.reproduction import reproduce
 from worldprobe.benchmarks.worldsense.evaluation import EVALUATION
 from worldprobe.benchmarks.worldsense.outputs import (
@@ -43,6 +43,7 @@ SECTIONS = (
     Section("skins", "Words and domains", "The same abstract problems in other words."),
     Section("pairs", "Pairwise comparisons", "Do two models differ on the same tuples?"),
     Section("published", "Published numbers", "The WorldSense paper's numbers next to ours."),
+    Section("trials", "Trials", "What the trials are made of.", is_folded=True),
 )
 
 
@@ -59,7 +60,7 @@ BENCHMARK = Benchmark(
     without_downloads=without_downloads,
     extra_models=extra_models,
     complete=complete_registry,
-    displays=find_displays(tables, figures),
+    displays=find_displays(tables, figures, trial_tables),
     page=Page(SECTIONS, SUMMARIES, compose, page_files),
     reproduce=reproduce,
     evaluation=EVALUATION,

@@ -75,6 +75,34 @@ RESPONSE_STATUSES = ("ok", "invalid", "ambiguous", "refused", "length", "truncat
 FORMS = ("chat", "text")
 
 
+class Skins(Table, name="worldsense_skins", version=1, key=["skin"]):
+    """The words of every skin of a folder: X, Y and M stand for entities (WorldSense, Tables 3 and
+    4).
+    """
+
+    skin: str = column(min_length=1)
+    domain: str = column("spatial, temporal, scalar, other, or planar: lines in the plane.")
+    use: str = column("test, test-new, train or ood-problem.")
+    training: str = column(
+        "ind: skins of the training sets have its relation; ood: none has.", nullable=True
+    )
+    relation: str = column("The binary relation.")
+    converse: str = column("The other binary relation, in the plane that of a right angle.")
+    ternary: str = column("Betweenness; the plane has none.", nullable=True)
+    entities: str = column("JSON list.", str_startswith="[")
+
+
+class Samples(Table, name="worldsense_samples", version=1, key=["set", "problem"]):
+    """A trial of each problem of each set (WorldSense, Tables 1 and 5). Holds text of trials."""
+
+    set: str
+    problem: str = column(isin=PROBLEMS)
+    size: int = column("Entities of the description.", ge=SMALLEST, le=LARGEST)
+    skin: str
+    text: str
+    gold: str = column("The right answer in disguise.", isin=DISGUISES)
+
+
 class Responses(
     Table, name="worldsense_responses", version=1, key=["trial_id", "prompting", "sample"]
 ):

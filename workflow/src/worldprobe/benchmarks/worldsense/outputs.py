@@ -192,6 +192,11 @@ def is_asked(study: Study) -> bool:
     return bool(asked_sets(study) and study["worldsense"]["promptings"] and asked_models(study))
 
 
+def quotes_trials(study: Study) -> bool:
+    """Whether trials are asked that may be shown: those of the release may not."""
+    return is_asked(study) and study["worldsense"]["released"] is None
+
+
 def summaries(study: Study) -> str:
     """Means of all answers."""
     return f"{root(study)}/summaries.parquet"

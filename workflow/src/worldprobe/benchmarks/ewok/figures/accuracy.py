@@ -327,6 +327,7 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
             linewidths=0.4,
             zorder=4,
         )
+        style.blank(axes, part.x, part, mark, size=4.5, zorder=5)
     axes.set_xscale("log")
     span = np.log10(models.x.max() / models.x.min()) if len(models) > 1 else 1
     axes.set_xlim(
@@ -345,7 +346,7 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
     handles: list[Any] = [
         style.mark(mark, hue, one, lw=0.8, ls="-") for one, (hue, mark) in looks.items()
     ]
-    handles.append(style.chance_line("chance"))
+    handles += [*style.hollow(models), style.chance_line("chance")]
     if HUMAN in set(frame.model):
         handles.append(style.human_patch("humans, range"))
     figure.legend(

@@ -58,6 +58,8 @@ COLUMNS = (
     "value",
     "low",
     "high",
+    "ci_low",
+    "ci_high",
     "stars",
     "n",
 )
@@ -153,7 +155,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
             fontsize=size,
         )
         axes.tick_params(axis="y", length=0)
-    _legend(figure, size, has_human)
+    _legend(figure, size, has_human, style.hollow(frame[frame.model != HUMAN]))
     return figure
 
 
@@ -245,6 +247,7 @@ def _groups(axes: Axes, rows: pd.DataFrame, groups: tuple[str, ...], models: lis
         axes.scatter(
             x, llm.value, s=9, color=llm.colour, edgecolors="white", linewidths=0.3, zorder=3
         )
+        style.blank(axes, x, llm.rename(columns={"value": "mean"}), "o", size=3, zorder=3.1)
         published = llm[llm.family != CONTROL_FAMILY]
         averaged = published if len(published) else llm[llm.is_untrained.astype(str) != "True"]
         if len(averaged):
@@ -298,7 +301,7 @@ def _lollipops(
     axes.spines["left"].set_visible(False)
 
 
-def _legend(figure: Figure, size: float, has_human: bool) -> None:
+def _legend(figure: Figure, size: float, has_human: bool, hollow: list[Any]) -> None:
     handles: list[Any] = [
         style.handle(color="#C1272D", lw=1.0, label="models' mean"),
         style.mark("o", style.SOFT_INK, "one model", ms=3),
@@ -306,8 +309,9 @@ def _legend(figure: Figure, size: float, has_human: bool) -> None:
         style.chance_line("chance"),
         style.mark("o", style.SOFT_INK, "p < 0.05", ms=3.4, mec=style.SOFT_INK),
         style.mark("o", "white", "not significant", ms=3.4, mec=style.SOFT_INK),
+        *hollow,
     ]
-    style.legend(figure, handles, 6 if figure.get_size_inches()[0] > 5 else 3, size)
+    style.legend(figure, handles, 7 if figure.get_size_inches()[0] > 5 else 3, size)
 
 
 def _points(

@@ -9,13 +9,14 @@ analysis need not read fifty files; any other skin is looked up in its file.
 
 from __future__ import annotations
 
+import json
 import re
 import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -26,6 +27,9 @@ from worldprobe.paths import RESOURCES
 from worldprobe.settings import Source, check, read_yaml
 from worldprobe.settings.blocks import Block, Text, absent
 from worldprobe.settings.documents import dotted, find_decomposed, place
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Clause -> the placeholders that it contains, each once; the first is its subject.
 PLACEHOLDERS = {
@@ -831,6 +835,29 @@ def _of_folder(folder: Path | str | None) -> dict[str, SkinGroup]:
             SkinGroup(skin.domain, training) if skin.domain in DOMAINS else SkinGroup(None, None)
         )
     return groups
+
+
+def tabulate_skins(folder: Path | str = FOLDER, version: int = VERSIONS[-1]) -> pd.DataFrame:
+    """The words of all skins of a folder, a row each, as the contract ``Skins`` says."""
+    import pandas as pd
+
+    skins = read_skins(folder, version)
+    groups = group_skins([skin.name for skin in skins], folder)
+    rows = []
+    for skin in skins:
+        said = {
+            clause: re.sub(r"\{(\w)\}", lambda slot: slot[1].upper(), text)
+            for clause, text in skin.clauses.items()
+        }
+        relation, converse = PLANAR_CLAUSES if skin.domain == "planar" else ("before", "after")
+        rows.append(
+            {"skin": skin.name, "domain": skin.domain, "use": skin.use}
+            | {"training": groups[skin.name].training, "relation": said[relation]}
+            | {"converse": said[converse], "ternary": said.get("between")}
+            | {"entities": json.dumps(skin.entities, ensure_ascii=False)}
+        )
+    frame = pd.DataFrame(rows).astype({"training": "str", "ternary": "str"})
+    return frame.sort_values("skin", ignore_index=True)
 
 
 def relation_words(skin: Skin) -> frozenset[str]:

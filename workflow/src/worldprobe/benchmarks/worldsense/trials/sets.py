@@ -10,7 +10,7 @@ problems, skins or rounds has trials of the whole set, unchanged.
 from __future__ import annotations
 
 import hashlib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -29,6 +29,7 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import (
     HARD,
     LINEAR_PROBLEMS,
     MOTION,
+    PROBLEMS,
     WORDINGS,
     answers_of,
 )
@@ -293,6 +294,24 @@ def stream_set(
                 first += len(batch)
         except BrokenProcessPool as error:
             raise was_killed() from error
+
+
+def choose_samples(trials: pd.DataFrame) -> pd.DataFrame:
+    """A trial of each problem: of a skin and with an answer that the problems before it have least,
+    and of these the first.
+
+    Args:
+        trials: contracts.Trials, at least number, problem, skin and gold.
+    """
+    chosen, seen = [], Counter[str]()
+    for problem in (name for name in PROBLEMS if name in set(trials["problem"])):
+        rows = trials[trials["problem"] == problem].sort_values("number")
+        rows = rows.drop_duplicates(["skin", "gold"])
+        pairs = list(zip(rows["skin"], rows["gold"], strict=True))
+        best = min(range(len(rows)), key=lambda row: sum(seen[one] for one in pairs[row]))
+        seen.update(pairs[best])
+        chosen.append(rows.index[best])
+    return trials.loc[chosen].reset_index(drop=True)
 
 
 def _ordinal(skin: int, wording: int) -> int:
