@@ -251,6 +251,22 @@ class Section:
 NO_SECTION = Section("more", "More")
 
 
+def count_rows(table: Path) -> int | None:
+    """Rows of a table, for estimates; None where it is not there yet, or cannot be read, of which
+    the job that reads it says more.
+    """
+    if table.suffix != ".parquet" or not table.is_file():
+        return None
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        n_rows: int = parquet.read_metadata(table).num_rows
+    except (pyarrow.ArrowException, OSError):
+        return None
+    return n_rows
+
+
 @dataclass(frozen=True)
 class PageFiles:
     """What one benchmark's part of a study's report is built from, besides its tables and figures.

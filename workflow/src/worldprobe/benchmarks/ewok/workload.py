@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from worldprobe.benchmark import Study, Workload
+from worldprobe.benchmark import Study, Workload, count_rows
 from worldprobe.benchmarks.ewok import outputs
 from worldprobe.benchmarks.ewok.study import is_released
 from worldprobe.benchmarks.ewok.vocabulary import is_prompted
@@ -29,11 +29,8 @@ FREE = 20
 
 def n_items(study: Study, condition: str) -> int:
     """Items of a condition: of its table, or as many as its settings let one expect."""
-    table = Path(outputs.paths(study).items(condition))
-    if table.is_file():
-        import pyarrow.parquet
-
-        return pyarrow.parquet.read_metadata(table).num_rows
+    if (n_rows := count_rows(Path(outputs.paths(study).items(condition)))) is not None:
+        return n_rows
     source = edition(study["ewok"]["materials"]["source"])
     items = study["ewok"]["conditions"][condition]["items"]
     templates = TEMPLATES.get(source, OTHER_TEMPLATES)

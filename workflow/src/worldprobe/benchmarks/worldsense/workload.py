@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from worldprobe.benchmark import Study, Workload
+from worldprobe.benchmark import Study, Workload, count_rows
 from worldprobe.benchmarks.worldsense import outputs
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 
@@ -39,12 +38,8 @@ _prompt_set = cache(load_prompt_set)  # it is asked for by every job of a run
 def n_trials(study: Study, name: str) -> int:
     """Trials of a set: of its table, or as many as its settings let one expect."""
     block, table = study["worldsense"], Path(outputs.trial_table(study, name))
-    if table.suffix == ".parquet" and table.is_file():
-        import pyarrow
-        from pyarrow import parquet
-
-        with contextlib.suppress(pyarrow.ArrowException):  # the job that reads it says so
-            return parquet.read_metadata(table).num_rows
+    if (n_rows := count_rows(table)) is not None:
+        return n_rows
     whole = TRIALS.get(name, TRIALS["test"])
     if not block["released"] and block["per_cell"] is not None:
         whole = min(whole, whole * block["per_cell"] // PER_CELL)
