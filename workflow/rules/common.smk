@@ -242,8 +242,7 @@ def go_on_without_what_failed():
     if ARCHIVED:
         return
     keeps_going = workflow.execution_settings.keep_going
-    words = sys.argv[1:]
-    rest = status.rest_of_run(ASKED_FOR, MISSING, UNFETCHED, words) if keeps_going else []
+    rest = status.rest_of_run(ASKED_FOR, MISSING, UNFETCHED, sys.argv) if keeps_going else []
     for line in status.after_failure(ASKED_FOR, registry, MISSING, UNFETCHED, bool(rest)):
         print(line, file=sys.stderr)
     if rest:

@@ -98,15 +98,25 @@ def test_the_rest_is_made_after_a_run_in_which_all_but_failed_models_are_done(
     study = STUDY | {"fetch_again": True, "ask_again": True}
 
     def rest(*words: str, missing: tuple[str, ...] = (), **changes: object) -> list[str]:
-        return rest_of_run(study | changes, missing, (), words)
+        return rest_of_run(study | changes, missing, (), ["/bin/snakemake", *words])
 
     log(tmp_path, "other", "error: other\n  problem: is broken.\n  fix: Mend it.\n")
     assert rest("all") == [], "mine was interrupted"
     finish(tmp_path, "mine")
     more = ["fetch_again=false", "ask_again=false"]
     assert rest("all")[3:] == ["all", "--config", *more, "--nolock"]
-    assert rest("--config", "a=1")[3:] == ["--config", *more, "a=1", "--nolock"]
+    assert rest("--config", "a=1")[3:] == ["--config", "a=1", *more, "--nolock"]
+    # What the command says of the study must not get lost: else a rehearsal's rest is the real run.
+    kept = ["--config", "rehearsal=true", "study=s", *more, "-k", "--nolock"]
+    assert rest("--config=rehearsal=true", "study=s", "-k")[3:] == kept
+    assert rest("-Crehearsal=true", "study=s", "-k")[3:] == ["-C", *kept[1:]]
+    files = ["--configfile", "a.yaml", "--config", *more, "--nolock"]
+    assert rest("--configfile", "a.yaml")[3:] == files
+    assert rest("-C", "a=1", "-k")[3:] == ["-C", "a=1", *more, "-k", "--nolock"]
+    for forced in ("-F", "--forceall", "--forcerun", "--forcerun=score", "-R"):
+        assert rest("all", forced) == [], "the rest would ask again what has just been asked"
     assert rest("all", missing=("other",)) == [], "nothing new failed"
     assert rest("all", fetch_again=False, ask_again=False) == [], "it is the rest itself"
     assert rest("all", allow_missing=False) == []
     assert rest("results/trial/ewok/scores/main/logprobs/other.parquet") == []
+    assert rest_of_run(study, (), (), ["pytest", "all"]) == [], "not Snakemake's command"

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from worldprobe.models.checkpoint import HUB, HUB_PREFIX, availability, folder_of
 from worldprobe.models.packages import PREFIX
 from worldprobe.models.server.endpoint import KEY_VARIABLE, LOOPBACK
+from worldprobe.operations.settings import is_made
 from worldprobe.settings.registry import REHEARSAL_ENDPOINT
 
 TOKEN_VARIABLE = "HF_TOKEN"
@@ -57,8 +58,7 @@ def refusal(card: Mapping[str, Any]) -> str:
 def is_to_be_fetched(card: Mapping[str, Any]) -> bool:
     """Whether a model's weights come from the hub and are not in the local cache."""
     place = card["checkpoint"] or ""
-    is_made = any(card.get(key) for key in ("control", "tuned", "stand_in"))
-    if is_made or card["engine"] in ("openai", "rule"):
+    if is_made(card) or card["engine"] in ("openai", "rule"):
         return False
     if place.startswith(PREFIX) or (not place.startswith(HUB_PREFIX) and folder_of(place)):
         return False

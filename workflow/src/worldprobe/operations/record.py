@@ -17,8 +17,8 @@ from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.settings import Source
 from worldprobe.settings.blocks import check, raise_first
-from worldprobe.settings.registry import Card
-from worldprobe.settings.study import extended, study_class
+from worldprobe.settings.registry import as_stated
+from worldprobe.settings.study import study_class
 
 #: The record's file in a study's folder (``StudyPaths.record``).
 RECORD = "study.json"
@@ -68,16 +68,7 @@ def recorded_cards(
     """
     named = {*_texts(study), *shown}
     named |= {one.partition("+")[0] for one in named}
-    fields = extended(Card).model_fields
-    cards = {
-        model: {
-            key: value
-            for key, value in card.items()
-            if key in fields and value != fields[key].default
-        }
-        for model, card in registry.items()
-        if model in named
-    }
+    cards = {model: as_stated(card) for model, card in registry.items() if model in named}
     return {
         model: card | ({"endpoint": NO_ENDPOINT} if card.get("endpoint") else {})
         for model, card in cards.items()

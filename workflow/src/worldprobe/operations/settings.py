@@ -29,8 +29,7 @@ from worldprobe.settings import (
     read_study,
     read_yaml,
 )
-from worldprobe.settings.registry import Card
-from worldprobe.settings.study import extended
+from worldprobe.settings.registry import as_stated
 
 
 class Settings(NamedTuple):
@@ -97,14 +96,14 @@ def read_files(files: Sequence[str | Path], results: str = RESULTS) -> Settings:
     merged: Mapping[str, Any] = {}
     files = list(files) or [Path("config", "config.yaml")]
     for path in files:
-        stated = read_yaml(path).document
-        if not isinstance(stated, dict | None):
+        document = read_yaml(path).document
+        if not isinstance(document, dict | None):
             raise UserError(
                 path,
                 "contains no settings.",
                 "Give a configuration file: a line `key: value` for each setting.",
             )
-        merged = merge(merged, stated or {})
+        merged = merge(merged, document or {})
     return read_settings(merged, files, {}, results)
 
 
@@ -232,15 +231,7 @@ def shown_registry(
     """
     if not any(card.get("tuned") for card in registry.values()):
         return registry_file
-    fields = extended(Card).model_fields
-    cards = {
-        model: {
-            key: value
-            for key, value in card.items()
-            if key in fields and value != fields[key].default
-        }
-        for model, card in registry.items()
-    }
+    cards = {model: as_stated(card) for model, card in registry.items()}
     text = yaml.safe_dump(cards, sort_keys=False, allow_unicode=True)
     path = folder / f"{study['study']}.yaml"
     if not path.is_file() or path.read_text(encoding="utf-8") != text:

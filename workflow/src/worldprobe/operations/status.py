@@ -5,8 +5,10 @@ What runs and waits is Snakemake's and SLURM's to say.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -256,6 +258,10 @@ def after_failure(
         yield f"Removed, as it was made with {' and '.join(still)}: {path}"
 
 
+#: Options with which a command asks again what is there: it is not repeated for the rest.
+_FORCED = ("-f", "--force", "-F", "--forceall", "-R", "--forcerun")
+
+
 def rest_of_run(
     study: Mapping[str, Any],
     missing: Collection[str],
@@ -264,33 +270,54 @@ def rest_of_run(
 ) -> list[str]:
     """The command that makes the rest after a run that kept going: without what failed in it, which
     is not tried again. Empty where there is no such rest: nothing new failed, something else has
-    yet to be done (the run was interrupted), or files were asked for by name.
+    yet to be done (the run was interrupted), files were asked for by name, rules were forced, or
+    Snakemake was not called by its own command.
 
     Args:
         study: a validated study, with what could not be fetched.
         missing: ids of the models that the run did without.
         lacking: files and baselines that it did without.
-        arguments: the words of its command line.
+        arguments: the words of its command line, the program first.
     """
+    program, *words = arguments
     allowed = {**study, "allow_missing": True}
     failed = {*missing_models(allowed), *unfetched(allowed)}
     left = {model for model, rules in unfinished(study).items() if rules}
     files = tuple(downloads(study).values())
     results = f"{StudyPaths.of(study).results}/"
-    is_by_name = any(word.startswith(results) or word in files for word in arguments)
-    again = study["fetch_again"] or study["ask_again"]
-    is_new = bool(failed - {*missing, *lacking})
-    if is_by_name or not (
-        study["allow_missing"] and again and is_new and left <= {*failed, *missing}
-    ):
+    reasons_against = (
+        not study["allow_missing"],
+        not (study["fetch_again"] or study["ask_again"]),
+        not failed - {*missing, *lacking},
+        left - {*failed, *missing},
+        any(word.startswith(results) or word in files for word in words),
+        any(word.partition("=")[0] in _FORCED for word in words),
+        Path(program).name not in ("snakemake", "__main__.py"),
+    )
+    if any(reasons_against):
         return []
-    words, changes = list(arguments), ["fetch_again=false", "ask_again=false"]
-    place = next((words.index(word) for word in ("--config", "-C") if word in words), None)
-    if place is None:
-        words += ["--config", *changes]
-    else:
-        words[place + 1 : place + 1] = changes
-    return [sys.executable, "-m", "snakemake", *words, "--nolock"]
+    return [sys.executable, "-m", "snakemake", *_with_changes(words), "--nolock"]
+
+
+def _with_changes(words: Sequence[str]) -> list[str]:
+    """A command line whose ``--config`` says besides, and last, that nothing is tried again.
+
+    >>> _with_changes(["all", "--config=a=1"])[-4:]
+    ['--config', 'a=1', 'fetch_again=false', 'ask_again=false']
+    """
+    changes = ["fetch_again=false", "ask_again=false"]
+    found = [(place, match) for place, word in enumerate(words) if (match := _CONFIG.match(word))]
+    if not found:
+        return [*words, "--config", *changes]
+    place, match = found[-1]  # Snakemake takes the last one alone
+    option, attached = match["option"], match["attached"]
+    rest = [attached, *words[place + 1 :]] if attached else list(words[place + 1 :])
+    behind = list(itertools.takewhile(lambda word: not word.startswith("-"), rest))
+    return [*words[:place], option, *behind, *changes, *rest[len(behind) :]]
+
+
+#: How a command line says ``--config``, also with the first value attached to it.
+_CONFIG = re.compile(r"(?P<option>--config(?==|$)|-C)=?(?P<attached>.*)")
 
 
 def after_success(missing: Collection[str], left_out: Mapping[str, str]) -> Iterator[str]:

@@ -315,6 +315,14 @@ def complete_card(model: str, **stated: Any) -> dict[str, Any]:
     return {"model": model} | extended(Card)(**stated).model_dump()
 
 
+def as_stated(card: Mapping[str, Any]) -> dict[str, Any]:
+    """What a card says that is not so by default, as a registry would state it."""
+    fields = extended(Card).model_fields
+    return {
+        key: value for key, value in card.items() if key in fields and value != fields[key].default
+    }
+
+
 def read_registry(path: Path | str) -> dict[str, dict[str, Any]]:
     """The model registry: model id -> card, defaults filled in.
 
