@@ -52,7 +52,15 @@ ENVS = HOME / "envs"
 
 # Jobs call `worldprobe`: workflow/bin runs the code that belongs to these rules, in the Python that runs Snakemake, activated or
 # not, or with --sdm in that of the job's environment. Rules of a workflow that uses this one as a module see one more command.
-HAS_ENVIRONMENTS = bool(workflow.deployment_settings.deployment_method)
+DEPLOYED_BY = {method.name.lower() for method in workflow.deployment_settings.deployment_method}
+if "apptainer" in DEPLOYED_BY:
+    advice = "Build envs/worldprobe.def and run Snakemake inside it (docs/cluster.md), or take --sdm conda."
+    sys.exit(
+        UserError(
+            "--sdm apptainer", "does nothing: no rule has a container of its own.", advice
+        ).lines()
+    )
+HAS_ENVIRONMENTS = bool(DEPLOYED_BY)
 SOURCE = jobs_source(HOME, HAS_ENVIRONMENTS)
 shell.prefix(
     f"export WORLDPROBE_SOURCE={shlex.quote(SOURCE)}"

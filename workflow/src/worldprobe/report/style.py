@@ -126,17 +126,22 @@ FILE_METADATA: dict[str, dict[str, str | None]] = {
 def apply_settings() -> None:
     """Set matplotlib's defaults for this process; every drawing command calls it once, before it
     draws.
+
+    Raises:
+        UserError: the environment's SOURCE_DATE_EPOCH is no number of seconds.
     """
-    os.environ["MPLBACKEND"] = (
-        "agg"  # one that matplotlib does not know, e.g. Qt4Agg, would stop its import
-    )
+    # A backend that matplotlib does not know, or a file of settings that cannot be read, would stop
+    # its import; neither counts here.
+    os.environ |= {"MPLBACKEND": "agg", "MATPLOTLIBRC": os.devnull}
     import matplotlib as mpl
     import matplotlib.style
 
     mpl.use("agg")
     mpl.rcdefaults()
     mpl.style.use(Path(__file__).parent / "assets" / "figures.mplstyle")
-    os.environ.setdefault("SOURCE_DATE_EPOCH", "0")
+    if not os.environ.setdefault("SOURCE_DATE_EPOCH", "0").isdecimal():
+        problem = f'is "{os.environ["SOURCE_DATE_EPOCH"]}", and stands for seconds since 1970.'
+        raise UserError("SOURCE_DATE_EPOCH", problem, "Unset it, or give a whole number.")
 
 
 def letters_without_glyph(figure: Figure) -> str:

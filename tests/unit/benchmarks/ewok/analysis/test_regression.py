@@ -447,6 +447,22 @@ def test_objects_that_r_keeps_in_a_folder_do_not_stand_before_its_own(tmp_path: 
     assert told.stdout == "10 0 \n", told.stderr
 
 
+@needs_r
+def test_a_library_that_does_not_fit_lme4_is_not_called_absent(tmp_path: Path) -> None:
+    """lme4/lme4 #807, #758: an older Matrix in R_LIBS."""
+    (tmp_path / "Matrix").mkdir()
+    stated = "Package: Matrix\nVersion: 1.2-0\nBuilt: R 3.4.0; x86_64-pc-linux-gnu; 2018-01-01\n"
+    (tmp_path / "Matrix" / "DESCRIPTION").write_text(stated)
+    code = "from worldprobe.benchmarks.ewok.analysis.regression import start_r\nstart_r()\n"
+    environment = os.environ | {"R_LIBS": str(tmp_path)}
+    told = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
+    assert "has the package lme4 and cannot load it" in told.stderr
+    assert "Matrix" in told.stderr
+    assert str(tmp_path) in told.stderr
+
+
 def test_what_baselines_get_right_is_a_feature_of_the_targets():
     rows, surface = study(n_models=3)
     baseline = rows[rows["model"] == "model_0"].assign(model="wordnet", eval_type="wordnet")

@@ -437,6 +437,11 @@ def _independent(matrix: np.ndarray) -> np.ndarray:
 
 #: a random intercept of this size or less is a singular fit (lme4::isSingular).
 SINGULAR = 1e-4
+#: Loads what is called; the reason why not, or "".
+LOAD = r"""tryCatch({
+    lapply(c("lme4", "minqa"), function(name) suppressMessages(loadNamespace(name)))
+    ""
+}, error = function(error) gsub("\\s+", " ", conditionMessage(error)))"""
 WAYS_OUT = (
     "Three ways out: (1) with root, `sudo apt install r-base-core r-cran-lme4`, then `pip install"
     ' "worldprobe[r]"`; (2) without root, `snakemake --sdm conda`, which uses the files in envs/;'
@@ -647,14 +652,20 @@ def start_r() -> Any:
         if libraries is not None:
             os.environ["LD_LIBRARY_PATH"] = libraries
     callbacks.consolewrite_warnerror = lambda text: None
-    if not robjects.r(
-        'requireNamespace("lme4", quietly = TRUE) && requireNamespace("minqa", quietly = TRUE)'
-    )[0]:
+    reason = str(robjects.r(LOAD)[0])
+    if "there is no package called" in reason:
         raise UserError(
             "mixed model",
             "R is there, but its package lme4 is not (R starts --vanilla; set R_LIBS for a library"
-            " of yours).",
+            f" of yours): {reason}.",
             WAYS_OUT,
+        )
+    if reason:
+        raise UserError(
+            "mixed model",
+            f"R has the package lme4 and cannot load it: {reason}.",
+            f"Repair the libraries ({', '.join(robjects.r('.libPaths()'))}): often R_LIBS names an"
+            " older one before them, or R was updated and its packages were not.",
         )
     return robjects
 
