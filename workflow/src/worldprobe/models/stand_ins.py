@@ -68,8 +68,8 @@ def make_stand_in(architecture: str, kind: str, is_chat: bool, name: str, folder
 
     tokenizer = _tokenizer(architecture, kind, is_chat)
     torch.manual_seed(int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big"))
-    config = _config(architecture, kind, tokenizer, name)
-    model = _auto_class(architecture, kind).from_config(config)
+    models = _auto_class(architecture, kind)
+    model = models.from_config(_config(architecture, kind, tokenizer, name))
     head = model.get_output_embeddings()
     likelier = [
         token

@@ -336,7 +336,7 @@ def _refuse_own(root: Path, place: str) -> None:
     """Refuse to write over results that were not unpacked from an archive."""
     found = [path.name for path in root.glob("*") if path.name not in _BEFORE]
     if found and not read_note(root):
-        problem = f"{root} has results of its own, which {place} would replace."
+        problem = f"has results of its own, which {place} would replace."
         raise UserError(root, problem, "Draw it in another clone or folder (--directory).")
 
 
