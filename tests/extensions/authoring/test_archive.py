@@ -414,6 +414,18 @@ def test_a_page_that_repeats_a_protected_sentence_is_protected_too(guarded, monk
     assert "with one hand" not in plain(Path("guarded.zip"))
 
 
+def test_every_form_of_what_repeats_a_protected_sentence_is_protected(guarded, monkeypatch):
+    """A picture's PDF and PNG cannot be searched as its SVG can."""
+    (guarded.folder / "ewok/tables/dataset.md").write_text(f"Mehitabel {guarded.sentence}.")
+    monkeypatch.setenv("WORLDPROBE_RELEASE_PASSWORD", "open sesame")
+    line = f"archive pack {guarded.folder} --out guarded.zip"
+    assert run(f"{line} --encrypt --notices-from garden") == 0
+    with zipfile.ZipFile("guarded.zip") as archive:
+        is_closed = {one.filename: bool(one.flag_bits & 1) for one in archive.infolist()}
+    assert all(is_closed[name] for name in DRAWN)
+    assert not is_closed["results/guarded/report.html"]
+
+
 def test_every_kind_of_table_with_item_text_has_a_column_by_which_it_is_left_out():
     from worldprobe.contracts import Table
     from worldprobe_authoring.crate import TEXTS
