@@ -38,6 +38,9 @@ from worldprobe.settings import read_registry, read_site
 
 #: Says in a study's folder which archive it is from.
 NOTE = "archive.json"
+#: The same of an archive that was unpacked, where Snakemake does not delete it before it unpacks
+#: another.
+_UNPACKED = ".archive.json"
 #: What every table of an archive says of how it was made, also of those that are not in it.
 PROVENANCE = "provenance.json"
 #: The variable with the password of an archive's protected texts.
@@ -290,7 +293,8 @@ def read_members(place: str) -> tuple[Archive, dict[str, str]]:
         )
     if len(roots) != 1:
         raise UserError(place, f"is not an archive of a study: it has no {RECORD}.", NO_ARCHIVE)
-    inside.pop(NOTE, None)
+    for name in (NOTE, _UNPACKED):
+        inside.pop(name, None)
     if not archive.is_folder:
         check_names(place, archive.names)
     return archive, inside
@@ -313,8 +317,8 @@ def read_note(root: Path) -> dict[str, Any]:
     and where the folder itself was drawn again.
     """
     with contextlib.suppress(OSError, ValueError):
-        stated = json.loads((root / NOTE).read_text(encoding="utf-8"))
-        if isinstance(stated, dict) and stated.get("unpacked"):
+        stated = json.loads((root / _UNPACKED).read_text(encoding="utf-8"))
+        if isinstance(stated, dict):
             return stated
     return {}
 
@@ -400,7 +404,7 @@ def unpack(place: str, note: Path, kept: Collection[str] = ()) -> None:
         "archive": Path(place).name,
         "sha256": digest_file(root / RECORD if archive.is_folder else place),
         "release": record.release,
-        "unpacked": sorted({*copied, *contents} if not archive.is_folder else ()),
+        "unpacked": sorted({*copied, *contents}),
         "as_drawn": sorted(map(str, kept)),
         "drawn": {
             name: archive.digest_of(member)
@@ -408,6 +412,7 @@ def unpack(place: str, note: Path, kept: Collection[str] = ()) -> None:
             if has_password or not archive.is_encrypted(member)
         },
     }
+    text = json.dumps(told, indent=1, ensure_ascii=False) + "\n"
     check_names(place, {*copied, *contents})
     _refuse_bomb(place, sum(archive.size_of(inside[name]) for name in copied), root)
     with tempfile.TemporaryDirectory(prefix=".", suffix=".part", dir=root) as scratch:
@@ -419,10 +424,12 @@ def unpack(place: str, note: Path, kept: Collection[str] = ()) -> None:
         if earlier.get("sha256") != told["sha256"]:  # nothing of another archive stays beside it
             for name in {*earlier.get("unpacked", ()), *earlier.get("drawn", ())}:
                 (root / name).unlink(missing_ok=True)
+        if not archive.is_folder:
+            write_text(root / _UNPACKED, text)
         for name in (*contents, *copied):
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(Path(scratch, name), root / name)
-    write_text(note, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    write_text(note, text)
 
 
 def _refuse_bomb(place: str, size: int, folder: Path) -> None:
