@@ -187,6 +187,8 @@ registry_file = settings.shown_registry(
 #: What tables, and what figures show of the models; nothing else in their cards makes either again.
 NAMES, NAMES_AND_COLOURS = (roster_of(registry).digest(colours) for colours in (False, True))
 STUDY = StudyPaths.of(study)
+if not ARCHIVED:
+    checked(archived.refuse_unpacked, Path(STUDY.root))
 
 #: Resources that --resources limits.
 GIVEN = set(workflow.global_resources)

@@ -12,7 +12,8 @@ from worldprobe.cli.options import ModelName, Samples, Trials
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import short_name
 from worldprobe.models.registry import check_name
-from worldprobe.provenance import Provenance, digests, versions
+from worldprobe.models.stand_ins import is_of_rehearsal
+from worldprobe.provenance import Provenance, digests, of_rehearsal, versions
 
 if TYPE_CHECKING:
     from worldprobe_authoring.lm_eval_runs import Run
@@ -69,6 +70,8 @@ def made_by_lm_eval(
         raise UserError(
             f"--out {out}", "is one of the inputs; it would be overwritten.", "Choose another name."
         )
+    is_stand_in = is_of_rehearsal(run.model)
+    rehearsal = {"rehearsal": True} if is_stand_in else of_rehearsal([*inputs.values(), *read])
     return Provenance(
         method=method,
         model=check_name(model or short_name(run.model), "--model"),
@@ -78,7 +81,7 @@ def made_by_lm_eval(
         engine="lm-eval",
         inputs=digests({**inputs, **{path.name: path for path in read}}),
         packages=versions([]) | run.packages,
-        details={"asked_by": "lm-eval"},
+        details={"asked_by": "lm-eval"} | rehearsal,
         **known,
     )
 

@@ -719,7 +719,7 @@ def render(
     frame: pd.DataFrame,
     draw: Callable[..., Figure],
     paths: Sequence[Path | str],
-    mark: str = "",
+    mark: Mapping[str, str] | None = None,
     **options: object,
 ) -> None:
     """Write a figure in every form that ``paths`` names by suffix (.pdf, .svg, .png, .csv).
@@ -728,7 +728,7 @@ def render(
         frame: the tidy table; only what its CSV text contains reaches the drawing.
         draw: a drawing function of this package.
         paths: outputs.
-        mark: words across the whole figure; none by default.
+        mark: words across the whole figure, and a column of the CSV with them; none by default.
         options: passed to ``draw``.
     """
     apply_settings()
@@ -749,9 +749,9 @@ def render(
                 " e.g. of Noto (fonts-noto-core, fonts-noto-cjk).",
                 letters[:20],
             )
-        if mark:
-            figure.text(0.5, 0.5, mark, **WATERMARK)
-        write(figure, text, paths)
+        for column, words in (mark or {}).items():
+            figure.text(0.5, 0.5, f"{column}: {words}", **WATERMARK)
+        write(figure, to_csv(frame.assign(**mark)) if mark else text, paths)
 
 
 #: How words across a figure look.
