@@ -256,6 +256,13 @@ class Road:
 
     def walk(self) -> None:
         """Everything that displays are made from."""
+        self.fill()
+        for condition in outputs.conditions(self.study):
+            self._judge(condition)
+        self._analyse()
+
+    def fill(self) -> None:
+        """Its templates and items."""
         block, templates = self.study["ewok"], self.files.table("templates")
         materials = block["materials"]
         how = [materials["source"], *option_words(materials, ["password", "compat"])]
@@ -266,8 +273,6 @@ class Road:
             kept = ["--release-filter"] if materials["release_filter"] else []
             line = shlex.join(["items", "fill", templates, *how, *items, *kept])
             self.do(f"{line} --out {self.files.items(condition)}")
-            self._judge(condition)
-        self._analyse()
 
     def _judge(self, condition: str) -> None:
         path = self.files.items(condition)
@@ -358,11 +363,14 @@ class Road:
         """Its tables and figures."""
         return benchmarks.benchmarks()["ewok"].wanted(self.study, self.registry)
 
-    def show(self, suffixes: Mapping[str, Sequence[str]]) -> list[Path]:
+    def show(
+        self, suffixes: Mapping[str, Sequence[str]], displays: Sequence[Display] | None = None
+    ) -> list[Path]:
         """Print and draw all of them, by the command of their rules.
 
         Args:
             suffixes: the forms of tables and of figures.
+            displays: these in place of all.
 
         Returns:
             The files.
@@ -375,7 +383,7 @@ class Road:
         }
         registry.write_text(yaml.safe_dump(cards, sort_keys=False), encoding="utf-8")
         files = []
-        for display in self.wanted():
+        for display in self.wanted() if displays is None else displays:
             inputs = " ".join(display.inputs_of(self.study, self.files.root))
             folder = Path(self.files.root, f"{display.kind}s")
             out = [folder / f"{display.name}.{form}" for form in suffixes[display.kind]]
