@@ -410,9 +410,14 @@ class Road:
 
 
 def show_worldsense(
-    models: Sequence[str], problems: Sequence[str], skins: Sequence[str], promptings: int, form: str
+    models: Sequence[str],
+    problems: Sequence[str],
+    skins: Sequence[str],
+    promptings: int,
+    form: str,
+    asked_set: str = "test",
 ) -> list[Path]:
-    """Every table and figure of a study of WorldSense's test set, by simulated answers.
+    """Every table and figure of a study of one set of WorldSense, by simulated answers.
 
     Args:
         models: kinds of them (``MODELS``).
@@ -420,17 +425,19 @@ def show_worldsense(
         skins: that are used.
         promptings: number of ways of asking.
         form: of the files.
+        asked_set: the set.
     """
     ways = ["basic", "cot"][:promptings]
+    size = 4 if asked_set.endswith(("-hard", "-motion")) else 3
     block = {
-        **{"sets": ["test"], "promptings": ways, "controls": [], "skins": list(skins)},
-        **{"problems": list(problems), "sizes": [3], "per_cell": 1},
+        **{"sets": [asked_set], "promptings": ways, "controls": [], "skins": list(skins)},
+        **{"problems": list(problems), "sizes": [size], "per_cell": 1},
     }
     whole = {"study": "drawn", "benchmarks": ["worldsense"], "models": list(models)}
     study = settings.read_study({**whole, "worldsense": block}, [], benchmarks.settings_classes)
     root, trials = Path("results/drawn/worldsense"), "trials.parquet"
-    part = option_words({"problems": list(problems), "skins": list(skins), "sizes": [3]})
-    line = shlex.join(["worldsense", "generate", "test", *part, "--per-cell", "1"])
+    part = option_words({"problems": list(problems), "skins": list(skins), "sizes": [size]})
+    line = shlex.join(["worldsense", "generate", asked_set, *part, "--per-cell", "1"])
     assert run(f"{line} --out {trials}") == 0
     asked = read_table(trials, Trials)
     said = {
@@ -450,7 +457,7 @@ def show_worldsense(
         path = Path(f"{way}___{model}___results.jsonl")
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         answers.append(str(path))
-    sets = shlex.join(["--set", "test", trials, *answers])
+    sets = shlex.join(["--set", asked_set, trials, *answers])
     summaries = root / "summaries.parquet"
     commands = {
         summaries: f"worldsense summarize {sets}",
