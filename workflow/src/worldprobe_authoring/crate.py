@@ -22,6 +22,7 @@ import pyarrow.parquet as parquet
 from worldprobe import extensions
 from worldprobe.archives import encrypt
 from worldprobe.benchmarks import page_files
+from worldprobe.benchmarks.ewok.canaries import is_own
 from worldprobe.contracts import read_provenance
 from worldprobe.errors import UserError
 from worldprobe.operations.archived import Archived
@@ -294,7 +295,8 @@ def read_results(study: Archived) -> Contents:
     for path in sorted(path for path in tables if _is_inside(Path(path), root)):
         name, lines = str(Path(path).relative_to(root)), _canary(path)
         contents.described[name] = _metadata(path)
-        is_protected = _has_text(path) and not (lines and lines <= quoted)
+        is_quoted = lines and all(line in quoted or is_own(line) for line in lines)
+        is_protected = _has_text(path) and not is_quoted
         texts += [Path(path)] * is_protected
         if is_protected and path not in needed:
             contents.left.append(name)

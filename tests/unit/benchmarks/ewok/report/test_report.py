@@ -24,19 +24,17 @@ from worldprobe.benchmarks.ewok.report import (
     describe_methods,
     domains_sheet,
     mean_accuracies,
-    read_examples,
     ways_sheets,
 )
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.tables import accuracy
 from worldprobe.contracts import write_table
-from worldprobe.errors import UserError
 from worldprobe.inference.requests import collect, describe_origins
 from worldprobe.inference.store import Store
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import lead_values
 from worldprobe.report.origins import TableOrigin, read_origins
-from worldprobe.report.page import Material, Page, build_page, build_part, render_template
+from worldprobe.report.page import Material, Page, build_page, render_template
 from worldprobe.report.runtimes import Cost, RunTime, read_run_times
 from worldprobe.report.sheet import DETECTABLE
 from worldprobe.report.style import render
@@ -154,25 +152,6 @@ def test_without_the_switch_no_item_text_is_in_the_page(page):
     text = page.read_text()
     assert "zurple" not in text
     assert "This page contains no item text." in text
-
-
-def test_item_text_is_shown_for_our_own_materials_only(tmp_path):
-    shown = read_examples(items_table(tmp_path / "own.parquet", OWN))
-    assert [example["target1"] for example in shown] == ["It melts the frim."] * 2
-    for canary in (OFFICIAL, "", f"{OWN}\n{OFFICIAL}"):
-        with pytest.raises(UserError, match="must not be shown") as caught:
-            read_examples(items_table(tmp_path / "other.parquet", canary))
-        assert "zurple" not in caught.value.lines()
-
-
-def test_examples_stand_in_the_page_when_asked_for(small_study, tmp_path):
-    items = items_table(tmp_path / "own.parquet", OWN)
-    material = Material(
-        small_study.folder / "summaries.parquet", small_study.roster, item_text=items
-    )
-    text = build_page(Page([build_part(EWOK, material)]))
-    assert "The zurple is warm." in text
-    assert "contains no item text" not in text
 
 
 def test_every_domain_opens_to_its_concepts_lowest_mean_first(page, small_study):

@@ -288,15 +288,12 @@ def made_from(study: Study) -> list[str]:
 
 
 def page_files(study: Study, models: Iterable[str]) -> PageFiles:
-    """What the report's part on EWoK is built from; items are quoted only where they are our
-    own.
-    """
+    """What the report's part on EWoK is built from."""
     study = {**study, "models": [model for model in models if model in study["models"]]}
     return PageFiles(
         summary=paths(study).table("summaries"),
         eval_type=study["ewok"]["eval_types"][0],
         made_from=tuple(made_from(study)),
-        item_text=item_table(study) if is_builtin(study) else "",
         notebooks=tuple(StudyPaths.of(study).notebook(name) for name in notebooks(study)),
     )
 

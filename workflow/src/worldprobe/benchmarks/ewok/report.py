@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,11 +12,11 @@ from markupsafe import Markup
 
 from worldprobe.benchmarks.ewok import selection
 from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
-from worldprobe.benchmarks.ewok.contracts import Items, Summaries
+from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.benchmarks.ewok.tables.accuracy import BASELINE_NOTES
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, PAIRS, is_prompted
-from worldprobe.contracts import read_provenance, read_table
+from worldprobe.contracts import read_table
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
 from worldprobe.models.registry import ENCODER_DECODER, MASKED, ORIGINAL, WITHIN_WORD, describe_kind
@@ -69,14 +68,11 @@ def compose(material: Material) -> Part:
     summaries, roster = read_table(material.summary, Summaries), material.roster
     eval_type = material.eval_type or _first_eval_type(summaries)
     models, domains = find_domains(summaries, roster, eval_type)
-    examples = read_examples(material.item_text) if material.item_text else []
     extras = {}
     if any(domain.concepts for domain in domains):
         extras["concepts"] = render_template(
             PACKAGE, "concepts.html.jinja", models=models, domains=domains
         )
-    if examples:
-        extras["materials"] = render_template(PACKAGE, "examples.html.jinja", examples=examples)
     own = read_origins([material.summary])
     origins = [
         *own,
@@ -118,7 +114,6 @@ def compose(material: Material) -> Part:
             if not _is_published(model, roster)
         ),
         extras=extras,
-        has_item_text=bool(examples),
     )
 
 
@@ -421,33 +416,6 @@ def _concept(
         )
         cells.append(cell_of(row["mean"], f"{roster[str(model)].name}: {row['mean']:.3f}{ends}"))
     return cells
-
-
-def read_examples(path: Path | str) -> list[dict[Hashable, Any]]:
-    """The first direct item of each domain, from an items table of our own materials.
-
-    Raises:
-        UserError: the materials do not say that they are ours: their text must not appear in a
-            report.
-    """
-    if not is_own(read_provenance(path).canary):
-        raise UserError(
-            "--item-text",
-            "these items were not built from worldprobe's own materials, so their text must not be"
-            " shown.",
-            "Leave the option out: EWoK's terms allow its text only inside password-protected"
-            " archives.",
-        )
-    items = read_table(path, Items)
-    direct = (
-        items[items.context_type == "direct"] if (items.context_type == "direct").any() else items
-    )
-    chosen = (
-        direct.sort_values(["domain", "version", "meta_template", "template"])
-        .groupby("domain", sort=True)
-        .head(1)
-    )
-    return chosen.assign(domain=chosen["domain"].map(selection.in_words)).to_dict("records")
 
 
 #: Packages named in the paragraph, in this order, where they took part.
