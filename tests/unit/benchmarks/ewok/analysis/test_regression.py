@@ -419,6 +419,12 @@ def test_both_regressions_run_from_the_command_line(stored, fit):
 
 
 @needs_r
+def test_a_mistyped_way_of_asking_is_a_mistake_and_not_too_little_to_say(stored, capsys):
+    assert cli.main(["fit", "fixed-effects", *stored, "--eval-type", "logprob"]) == 2
+    assert 'did you mean "logprobs"?' in capsys.readouterr().err
+    assert not Path(stored[-1]).exists()
+
+
 def test_objects_that_r_keeps_in_a_folder_do_not_stand_before_its_own(tmp_path: Path) -> None:
     """rpy2/rpy2 #911, yihui/knitr #1111: .RData, .Rprofile and .Renviron of the working folder,
     or of the home, were loaded.

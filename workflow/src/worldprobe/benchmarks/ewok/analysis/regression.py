@@ -27,7 +27,7 @@ from worldprobe.benchmarks.ewok.vocabulary import (
     TARGET_CONTRASTS,
     contrast_group,
 )
-from worldprobe.errors import TooLittleError, UserError
+from worldprobe.errors import TooLittleError, UserError, did_you_mean
 
 #: a part of a direction, or a step along it, that is smaller is a rounding error.
 SEPARATED = 1e-6
@@ -129,13 +129,15 @@ def build_design(
 
     Raises:
         TooLittleError: nothing is left to explain.
+        UserError: nothing was asked in this way.
     """
     rows = judgements[judgements["eval_type"] == eval_type]
     if rows.empty:
-        raise TooLittleError(
+        known = sorted(judgements["eval_type"].unique())
+        raise UserError(
             "judgements",
-            f"there are no {eval_type} judgements.",
-            "Judge at least one model's log probabilities.",
+            f"there are none by {eval_type}{did_you_mean(eval_type, known)}",
+            f"Judge a model by it, or choose one of: {', '.join(known)}.",
         )
     details: dict[str, Any] = {"eval_type": eval_type, "ties": ties, "target_coding": target_coding}
     notes: list[str] = []
