@@ -114,3 +114,10 @@ def test_three_unequal_clusters_are_not_many_values():
         (2000, len(cluster))
     )
     assert rejected(values, cluster) <= 0.065
+
+
+def test_series_without_any_value_have_no_mean():
+    """A family in which no base has two levels has no slope; its study stopped."""
+    found = crossed_means(np.empty((2, 0)), np.empty(0))
+    assert found.status.tolist() == ["no_values"] * 2
+    assert np.isnan(found.mean).all()

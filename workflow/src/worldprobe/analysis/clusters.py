@@ -357,6 +357,8 @@ def _by_known_values(values: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     value are left out.
     """
     known = ~np.isnan(values)
+    if not values.shape[1]:
+        return []
     if known.all():
         return [(np.arange(values.shape[1]), np.arange(len(values)))]
     patterns, which = np.unique(known, axis=0, return_inverse=True)
