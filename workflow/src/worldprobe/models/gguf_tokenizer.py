@@ -1,0 +1,189 @@
+"""The tokenizer that a GGUF file states, as a folder of transformers has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from worldprobe.models.gguf_config import Unread
+from worldprobe.models.gguf_file import GgufFile
+
+_CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_END = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+_GPT_2 = (
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+)
+_THREE_DIGITS = (
+    rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}"
+    rf"| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_END}"
+)
+_ONE_DIGIT = _THREE_DIGITS.replace("{1,3}", "")
+_CJK = "[一-龥\u3040-ゟ゠-ヿ]+"
+_PUNCTUATED = (
+    r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+    rf"| ?[\p{{P}}\p{{S}}]+[\r\n]*|{_END}"
+)
+_DEEPSEEK_LETTERS = (
+    r"\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚ"
+    r"Ḁ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-ώᾀ-ᾴᾶ-ᾼι\u1fbe"
+    r"ῂ-ῄῆ-ῌῐ-ΐῖ-Ίῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤΩℨK-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎ"
+    r"ꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+"
+)
+#: tokenizer.ggml.pre -> how texts are cut into words before merging, one expression after the other,
+#: as in llama.cpp's llama-vocab.cpp (2026-10); beside those that transformers knows.
+SPLITS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        "gpt-2 phi-2 gigachat a.x-4.0 mellum mpt olmo jais trillion granite-docling exaone4".split(),
+        (_GPT_2,),
+    ),
+    **dict.fromkeys(
+        "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2".split(),
+        (r"\p{N}", _GPT_2),
+    ),
+    **dict.fromkeys("stablelm2 hunyuan solar-open grok-2".split(), (_ONE_DIGIT,)),
+    **dict.fromkeys("chatglm-bpe glm4 glm5".split(), (_THREE_DIGITS,)),
+    **dict.fromkeys(
+        "deepseek-v3 hunyuan-dense joyai-llm".split(), (r"\p{N}{1,3}", _CJK, _PUNCTUATED)
+    ),
+    "deepseek-llm": (
+        "[\r\n]",
+        _DEEPSEEK_LETTERS,
+        r"\s?[!-/:-~！-／：-～‘-‟\u3000-。]+",
+        r"\s+$",
+        "[一-龥ࠀ-一가-\ud7ff]+",
+        r"\p{N}+",
+    ),
+    "deepseek-coder": ("[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[一-龥ࠀ-一가-\ud7ff]+", r"\p{N}"),
+    "falcon": (r"[\p{P}\$\+<=>\^~\|`]+", _GPT_2, "[0-9][0-9][0-9]"),
+    **dict.fromkeys(
+        "bloom poro-chat gpt3-finnish".split(), (r" ?[^(\s|.,!?…。，、।۔،)]+",)
+    ),
+    "viking": (r" ?[^(\s|.,!?…。，、।۔،)]+", r"\p{N}"),
+    "seed-coder": (
+        rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}"
+        rf"| ?[^\s\p{{L}}\p{{N}}\r\n]+|{_END}",
+    ),
+    **dict.fromkeys(
+        "bailingmoe bailingmoe2 llada-moe".split(),
+        (_ONE_DIGIT.replace(r"\s*[\r\n]+", r"\s*[\r\n]"),),
+    ),
+    "minicpm5": (r"\p{N}{1,3}", _ONE_DIGIT.replace(r"|\p{N}|", r"|\p{N}+|")),
+}
+#: Those of which llama.cpp begins each text with the start token, where the file does not say.
+STARTS = set("llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2".split()) | {
+    "jina-v5-nano",
+    "tekken",
+}
+#: Those of which a word that is a token is taken whole, whatever the merges lead to.
+WHOLE_WORDS = STARTS | {"glm4", "glm5", "minicpm5"}
+#: Files of the time before May 2024 do not say how texts are cut.
+UNSAID = (None, "", "default")
+ROLES = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}
+#: Keys of the tokenizer that are read here, or that ask for nothing in a text that is scored.
+KEYS = set(
+    "model pre tokens scores token_type merges token_type_count precompiled_charsmap"
+    " remove_extra_whitespaces add_bos_token add_eos_token add_sep_token add_space_prefix"
+    " suppress_tokens".split()
+)
+
+
+def build(file: GgufFile) -> Any:
+    """The tokenizer, which adds the start token where llama.cpp does.
+
+    Raises:
+        Unread: it cannot be carried over.
+    """
+    from tokenizers import processors
+    from transformers import PreTrainedTokenizerFast
+    from transformers.integrations.gguf import GGUF_TOKENIZER_MAPPING, convert_gguf_tokenizer
+
+    stated = {
+        key.removeprefix("tokenizer.ggml."): value
+        for key, value in file.stated.items()
+        if key.startswith("tokenizer.ggml.")
+    }
+    if unknown := sorted(key for key in stated.keys() - KEYS if not key.endswith("_token_id")):
+        raise Unread(f"its key tokenizer.ggml.{unknown[0]} is not read here")
+    kind, pre = stated.get("model"), stated.get("pre")
+    if kind not in ("gpt2", "llama"):
+        raise Unread(f"its key tokenizer.ggml.model = {kind} is not read here")
+    spaced = stated.get("add_space_prefix", True)
+    if spaced and kind == "llama" and file.architecture.startswith("gemma"):
+        raise Unread("it does not say that tokenizer.ggml.add_space_prefix is false")
+    splits = _splits(pre) if kind == "gpt2" else ()
+    known = {
+        name: stated[key.removeprefix("ggml.")]
+        for key, name in GGUF_TOKENIZER_MAPPING["tokenizer"].items()
+        if key.removeprefix("ggml.") in stated
+    }
+    backend, _ = convert_gguf_tokenizer(file.architecture, known)
+    if kind == "gpt2":
+        _cut(backend, splits, pre in WHOLE_WORDS)
+    elif not spaced:
+        _drop_space(backend)
+    tokens = stated["tokens"]
+    named = {
+        f"{role}_token": tokens[at]
+        for role, key in ROLES.items()
+        if (at := stated.get(f"{key}_token_id")) is not None and at < len(tokens)
+    }
+    begins = stated.get("add_bos_token", kind == "llama" or pre in STARTS)
+    start = named.get("bos_token", tokens[1] if kind == "llama" else None)
+    if begins and start is not None:
+        named["bos_token"] = start
+        one = [(start, tokens.index(start))]
+        backend.post_processor = processors.TemplateProcessing(
+            single=f"{start}:0 $A:0", pair=f"{start}:0 $A:0 $B:1", special_tokens=one
+        )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        add_bos_token=bool(begins and start is not None),
+        add_eos_token=False,
+        clean_up_tokenization_spaces=False,
+        chat_template=file.stated.get("tokenizer.chat_template"),
+        **named,
+    )
+
+
+def _splits(pre: str | None) -> tuple[str, ...]:
+    """How texts are cut into words, by the file's name for it."""
+    from transformers.integrations.gguf.gguf_tokenizer_mapping import GGUF_PRE_TOKENIZER_SPLITS
+
+    if pre in UNSAID:
+        raise Unread(
+            "it does not say how texts are cut into words (tokenizer.ggml.pre), as files from"
+            " before May 2024; `gguf-new-metadata --pre-tokenizer NAME` writes it into a copy"
+        )
+    own = GGUF_PRE_TOKENIZER_SPLITS.get(pre)
+    splits = SPLITS.get(str(pre), (own,) if own else ())
+    if not splits:
+        raise Unread(f"its key tokenizer.ggml.pre = {pre} names a cutting that is not known here")
+    return splits
+
+
+def _cut(backend: Any, splits: tuple[str, ...], whole_words: bool) -> None:
+    from tokenizers import Regex, pre_tokenizers
+
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            *(pre_tokenizers.Split(Regex(one), "isolated") for one in splits),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    if whole_words:
+        model = backend.model
+        model.ignore_merges = True
+        backend.model = model
+
+
+def _drop_space(backend: Any) -> None:
+    """A SentencePiece tokenizer without the space before a text, however it is added."""
+    from tokenizers import decoders, normalizers, pre_tokenizers
+
+    if isinstance(backend.pre_tokenizer, pre_tokenizers.Metaspace):
+        backend.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never", split=False)
+    elif backend.normalizer is not None:
+        backend.normalizer = normalizers.Replace(" ", "▁")
+    backend.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    )
