@@ -212,7 +212,9 @@ def usual_keys(architecture: str, config: Any) -> dict[str, Any]:
         "context_length": getattr(config, "max_position_embeddings", 256),
         "embedding_length": config.hidden_size,
         "block_count": config.num_hidden_layers,
-        "feed_forward_length": getattr(config, "intermediate_size", 4 * config.hidden_size),
+        "feed_forward_length": 4 * config.hidden_size
+        if architecture in ("bloom", "falcon", "gpt2")
+        else config.intermediate_size,
         "attention.head_count": heads,
         "attention.head_count_kv": getattr(config, "num_key_value_heads", heads),
         "vocab_size": config.vocab_size,

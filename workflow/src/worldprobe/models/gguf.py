@@ -92,14 +92,13 @@ def import_file(path: Path, out: Path) -> None:
         try:
             if file.stated.get("general.type", "model") != "model":
                 raise ValueError(f"it is no model but {file.stated['general.type']}")
-            tokenizer = gguf_tokenizer.build(file)
+            gguf_tokenizer.write(file, written)
             if file.architecture in ARCHITECTURES:
                 tensors = {tensor.name: tensor for tensor in file.tensors}
                 config = configure(file, lambda name: file.values(tensors[name]))
                 _write(file, config, written)
             else:
                 _write_by_transformers(file, written)
-            tokenizer.save_pretrained(written)
         except Exception as error:  # whatever a model that is not known leads to
             problem = (
                 f"is a GGUF model of the architecture {file.architecture} that cannot be read here"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from worldprobe.models.gguf_config import Unread
@@ -24,10 +26,10 @@ _PUNCTUATED = (
     rf"| ?[\p{{P}}\p{{S}}]+[\r\n]*|{_END}"
 )
 _DEEPSEEK_LETTERS = (
-    r"\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚ"
-    r"Ḁ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-ώᾀ-ᾴᾶ-ᾼι\u1fbe"
-    r"ῂ-ῄῆ-ῌῐ-ΐῖ-Ίῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤΩℨK-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎ"
-    r"ꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+"
+    r"\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-"
+    r"ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-\u1F7Dᾀ-ᾴᾶ-ᾼ\u1FBEῂ-ῄῆ-ῌῐ-\u1FD3ῖ-\u1FDBῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤ\u2126ℨ"
+    r"\u212A-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]"
+    r"+"
 )
 #: tokenizer.ggml.pre -> how texts are cut into words before merging, one expression after the other,
 #: as in llama.cpp's llama-vocab.cpp (2026-10); beside those that transformers knows.
@@ -87,8 +89,9 @@ KEYS = set(
 )
 
 
-def build(file: GgufFile) -> Any:
-    """The tokenizer, which adds the start token where llama.cpp does.
+def write(file: GgufFile, folder: Path) -> None:
+    """Write the tokenizer, which adds the start token where llama.cpp does: as tokenizer.json says
+    for what reads that, and as tokenizer_config.json says for what reads this.
 
     Raises:
         Unread: it cannot be carried over.
@@ -116,33 +119,35 @@ def build(file: GgufFile) -> Any:
         for key, name in GGUF_TOKENIZER_MAPPING["tokenizer"].items()
         if key.removeprefix("ggml.") in stated
     }
-    backend, _ = convert_gguf_tokenizer(file.architecture, known)
+    tokens = stated["tokens"]
+    backend = _own(convert_gguf_tokenizer(file.architecture, known)[0], len(tokens))
     if kind == "gpt2":
         _cut(backend, splits, pre in WHOLE_WORDS)
-    elif not spaced:
-        _drop_space(backend)
-    tokens = stated["tokens"]
+    elif not file.architecture.startswith("gemma"):
+        _space(backend, spaced)
     named = {
         f"{role}_token": tokens[at]
         for role, key in ROLES.items()
         if (at := stated.get(f"{key}_token_id")) is not None and at < len(tokens)
     }
     begins = stated.get("add_bos_token", kind == "llama" or pre in STARTS)
-    start = named.get("bos_token", tokens[1] if kind == "llama" else None)
-    if begins and start is not None:
-        named["bos_token"] = start
-        one = [(start, tokens.index(start))]
+    if begins and (at := stated.get("bos_token_id", 1 if kind == "llama" else None)) is not None:
+        start = named["bos_token"] = tokens[at]
         backend.post_processor = processors.TemplateProcessing(
-            single=f"{start}:0 $A:0", pair=f"{start}:0 $A:0 $B:1", special_tokens=one
+            single=f"{start}:0 $A:0",
+            pair=f"{start}:0 $A:0 $B:1",
+            special_tokens=[(start, at)],
         )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=backend,
-        add_bos_token=bool(begins and start is not None),
-        add_eos_token=False,
-        clean_up_tokenization_spaces=False,
-        chat_template=file.stated.get("tokenizer.chat_template"),
-        **named,
+    if template := file.stated.get("tokenizer.chat_template"):
+        named["chat_template"] = template
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=backend, clean_up_tokenization_spaces=False, **named
     )
+    tokenizer.save_pretrained(folder)
+    place = folder / "tokenizer_config.json"
+    settings = json.loads(place.read_text(encoding="utf-8"))
+    settings["add_bos_token"] = backend.post_processor is not None
+    place.write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def _splits(pre: str | None) -> tuple[str, ...]:
@@ -176,14 +181,24 @@ def _cut(backend: Any, splits: tuple[str, ...], whole_words: bool) -> None:
         backend.model = model
 
 
-def _drop_space(backend: Any) -> None:
-    """A SentencePiece tokenizer without the space before a text, however it is added."""
-    from tokenizers import decoders, normalizers, pre_tokenizers
+def _space(backend: Any, is_spaced: bool) -> None:
+    """A space before each text, also behind a special token, or none (SentencePiece's
+    add_dummy_prefix).
+    """
+    from tokenizers import decoders, normalizers
 
-    if isinstance(backend.pre_tokenizer, pre_tokenizers.Metaspace):
-        backend.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never", split=False)
-    elif backend.normalizer is not None:
-        backend.normalizer = normalizers.Replace(" ", "▁")
-    backend.decoder = decoders.Sequence(
-        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
-    )
+    first = [normalizers.Prepend("▁")] if is_spaced else []
+    backend.normalizer = normalizers.Sequence([*first, normalizers.Replace(" ", "▁")])
+    backend.pre_tokenizer = None
+    steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    backend.decoder = decoders.Sequence(steps + [decoders.Strip(" ", 1, 0)] * is_spaced)
+
+
+def _own(backend: Any, count: int) -> Any:
+    """The tokenizer without what a class of transformers adds to the file's tokens."""
+    from tokenizers import Tokenizer
+
+    stated = json.loads(backend.to_str())
+    stated["added_tokens"] = [one for one in stated["added_tokens"] if one["id"] < count]
+    stated["post_processor"] = None
+    return Tokenizer.from_str(json.dumps(stated))
