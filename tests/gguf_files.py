@@ -166,7 +166,9 @@ def write(
     model: Any,
     vocabulary: dict[str, Any],
     keys: dict[str, Any] | None = None,
-    tensors: dict[str, np.ndarray] | None = None,
+    tensors: dict[str, np.ndarray | None] | None = None,
+    template: str = "",
+    packed: str = "",
 ) -> Path:
     """Write a model as llama.cpp would.
 
@@ -176,7 +178,9 @@ def write(
         model: see ``build``.
         vocabulary: see ``byte_level``; a value of None leaves its key out.
         keys: of the architecture, besides or instead of the usual ones; None leaves one out.
-        tensors: besides or instead of the model's.
+        tensors: besides or instead of the model's; None leaves one out.
+        template: of chats.
+        packed: the tensor that is written in 8 bits.
     """
     import gguf
 
@@ -189,8 +193,14 @@ def write(
         if value is not None:
             add(writer, key, value)
     weights = {name: value.float().numpy() for name, value in model.state_dict().items()}
-    for name, value in {**converted(architecture, model.config, weights), **(tensors or {})}.items():
-        writer.add_tensor(name, np.ascontiguousarray(value, dtype=np.float32))
+    if template:
+        writer.add_chat_template(template)
+    eight = gguf.GGMLQuantizationType.Q8_0
+    for name, value in (converted(architecture, model.config, weights) | (tensors or {})).items():
+        if name == packed:
+            writer.add_tensor(name, gguf.quants.quantize(value, eight), raw_dtype=eight)
+        elif value is not None:
+            writer.add_tensor(name, np.ascontiguousarray(value, dtype=np.float32))
     for step in ("write_header_to_file", "write_kv_data_to_file", "write_tensors_to_file", "close"):
         getattr(writer, step)()
     return path
