@@ -208,11 +208,31 @@ def test_what_the_keys_say_changes_the_numbers(
     assert not torch.allclose(values, logits(plain), atol=1e-3)
 
 
-CUTTINGS = (
-    "deepseek-llm deepseek-coder deepseek-v3 exaone hunyuan hunyuan-dense minerva-7b seed-coder"
-    " smollm stablelm2 viking bloom glm4 gpt-2 starcoder falcon command-r tekken qwen2 gpt-4o"
-    " bailingmoe minicpm5 chatglm-bpe"
-).split()
+CUTTINGS = [
+    "deepseek-llm",
+    "deepseek-coder",
+    "deepseek-v3",
+    "exaone",
+    "hunyuan",
+    "hunyuan-dense",
+    "minerva-7b",
+    "seed-coder",
+    "smollm",
+    "stablelm2",
+    "viking",
+    "bloom",
+    "glm4",
+    "gpt-2",
+    "starcoder",
+    "falcon",
+    "command-r",
+    "tekken",
+    "qwen2",
+    "gpt-4o",
+    "bailingmoe",
+    "minicpm5",
+    "chatglm-bpe",
+]
 
 
 @needs_llama_cpp

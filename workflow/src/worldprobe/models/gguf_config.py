@@ -169,9 +169,9 @@ def configure(file: GgufFile, tensor: Callable[[str], Any]) -> Any:
     if isinstance(heads, int) and heads:
         usual = stated.values["embedding_length"] // heads
         size = stated.get("attention.key_length", usual)
-        if _has(cls, "head_dim") and not isinstance(getattr(cls, "head_dim", None), property):
-            chosen["head_dim"] = size
-        elif size != usual:  # some families take it without saying so; else shapes will differ
+        if (
+            _has(cls, "head_dim") and not isinstance(getattr(cls, "head_dim", None), property)
+        ) or size != usual:
             chosen["head_dim"] = size
         if _has(cls, "num_key_value_heads"):
             chosen.setdefault("num_key_value_heads", heads)
@@ -225,9 +225,7 @@ def _rope(
     return whole
 
 
-def _scaling(
-    file: GgufFile, stated: Statements, tensor: Callable[[str], Any]
-) -> dict[str, Any]:
+def _scaling(file: GgufFile, stated: Statements, tensor: Callable[[str], Any]) -> dict[str, Any]:
     """How positions are scaled beyond the length of training."""
     factor = stated.get("rope.scaling.factor") or stated.get("rope.scale_linear") or 1.0
     kind = stated.get("rope.scaling.type", "linear")

@@ -138,9 +138,7 @@ def read(path: Path) -> GgufFile:
             entries.append((name, shape, kind, cursor.number("Q")))
         alignment = stated.get("general.alignment", 32)
         start = -(-cursor.at // alignment) * alignment
-        tensors = tuple(
-            Tensor(name, shape, kind, start + at) for name, shape, kind, at in entries
-        )
+        tensors = tuple(Tensor(name, shape, kind, start + at) for name, shape, kind, at in entries)
         for tensor in tensors:
             block, size = gguf.GGML_QUANT_SIZES[tensor.kind]
             if tensor.offset + math.prod(tensor.shape) // block * size > len(cursor.content):

@@ -12,9 +12,7 @@ from worldprobe.models.gguf_file import GgufFile
 
 _CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _END = r"\s*[\r\n]+|\s+(?!\S)|\s+"
-_GPT_2 = (
-    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-)
+_GPT_2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _THREE_DIGITS = (
     rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}"
     rf"| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_END}"
@@ -35,17 +33,38 @@ _DEEPSEEK_LETTERS = (
 #: as in llama.cpp's llama-vocab.cpp (2026-10); beside those that transformers knows.
 SPLITS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        "gpt-2 phi-2 gigachat a.x-4.0 mellum mpt olmo jais trillion granite-docling exaone4".split(),
+        [
+            "gpt-2",
+            "phi-2",
+            "gigachat",
+            "a.x-4.0",
+            "mellum",
+            "mpt",
+            "olmo",
+            "jais",
+            "trillion",
+            "granite-docling",
+            "exaone4",
+        ],
         (_GPT_2,),
     ),
     **dict.fromkeys(
-        "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2".split(),
+        [
+            "starcoder",
+            "refact",
+            "command-r",
+            "smollm",
+            "codeshell",
+            "exaone",
+            "minerva-7b",
+            "mellum2",
+        ],
         (r"\p{N}", _GPT_2),
     ),
-    **dict.fromkeys("stablelm2 hunyuan solar-open grok-2".split(), (_ONE_DIGIT,)),
-    **dict.fromkeys("chatglm-bpe glm4 glm5".split(), (_THREE_DIGITS,)),
+    **dict.fromkeys(["stablelm2", "hunyuan", "solar-open", "grok-2"], (_ONE_DIGIT,)),
+    **dict.fromkeys(["chatglm-bpe", "glm4", "glm5"], (_THREE_DIGITS,)),
     **dict.fromkeys(
-        "deepseek-v3 hunyuan-dense joyai-llm".split(), (r"\p{N}{1,3}", _CJK, _PUNCTUATED)
+        ["deepseek-v3", "hunyuan-dense", "joyai-llm"], (r"\p{N}{1,3}", _CJK, _PUNCTUATED)
     ),
     "deepseek-llm": (
         "[\r\n]",
@@ -57,22 +76,22 @@ SPLITS: Mapping[str, tuple[str, ...]] = {
     ),
     "deepseek-coder": ("[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[一-龥ࠀ-一가-\ud7ff]+", r"\p{N}"),
     "falcon": (r"[\p{P}\$\+<=>\^~\|`]+", _GPT_2, "[0-9][0-9][0-9]"),
-    **dict.fromkeys(
-        "bloom poro-chat gpt3-finnish".split(), (r" ?[^(\s|.,!?…。，、।۔،)]+",)
-    ),
+    **dict.fromkeys(["bloom", "poro-chat", "gpt3-finnish"], (r" ?[^(\s|.,!?…。，、।۔،)]+",)),
     "viking": (r" ?[^(\s|.,!?…。，、।۔،)]+", r"\p{N}"),
     "seed-coder": (
         rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}"
         rf"| ?[^\s\p{{L}}\p{{N}}\r\n]+|{_END}",
     ),
     **dict.fromkeys(
-        "bailingmoe bailingmoe2 llada-moe".split(),
+        ["bailingmoe", "bailingmoe2", "llada-moe"],
         (_ONE_DIGIT.replace(r"\s*[\r\n]+", r"\s*[\r\n]"),),
     ),
     "minicpm5": (r"\p{N}{1,3}", _ONE_DIGIT.replace(r"|\p{N}|", r"|\p{N}+|")),
 }
 #: Those of which llama.cpp begins each text with the start token, where the file does not say.
-STARTS = set("llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2".split()) | {
+STARTS = set(
+    ["llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"]
+) | {
     "jina-v5-nano",
     "tekken",
 }
@@ -83,9 +102,22 @@ UNSAID = (None, "", "default")
 ROLES = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}
 #: Keys of the tokenizer that are read here, or that ask for nothing in a text that is scored.
 KEYS = set(
-    "model pre tokens scores token_type merges token_type_count precompiled_charsmap"
-    " remove_extra_whitespaces add_bos_token add_eos_token add_sep_token add_space_prefix"
-    " suppress_tokens".split()
+    [
+        "model",
+        "pre",
+        "tokens",
+        "scores",
+        "token_type",
+        "merges",
+        "token_type_count",
+        "precompiled_charsmap",
+        "remove_extra_whitespaces",
+        "add_bos_token",
+        "add_eos_token",
+        "add_sep_token",
+        "add_space_prefix",
+        "suppress_tokens",
+    ]
 )
 
 

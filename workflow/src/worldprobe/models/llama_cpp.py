@@ -47,16 +47,16 @@ def answers(path: Path) -> list[dict[str, Any]]:
     settings.n_ctx, settings.n_parallel, settings.warmup, settings.verbosity = 512, 1, False, -1
     settings.hostnames, settings.port = ["127.0.0.1"], 0
     settings.cache_type_k = settings.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
-    settings.flash_attn_type = (
-        xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
-    )
+    settings.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     settings.n_gpu_layers, settings.fit_params, settings.swa_full = 0, False, False
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
     server = xllamacpp.Server(settings)
 
     def post(place: str, **asked: Any) -> Any:
         request = urllib.request.Request(
-            server.listening_address + place, json.dumps(asked).encode(), {"Content-Type": "application/json"}
+            server.listening_address + place,
+            json.dumps(asked).encode(),
+            {"Content-Type": "application/json"},
         )
         with urllib.request.urlopen(request) as response:
             return json.loads(response.read())
@@ -107,7 +107,9 @@ def compare(path: Path, folder: Path, kind: str) -> None:
         said = json.loads(ran.stdout.splitlines()[-1])
     except (subprocess.SubprocessError, ValueError, IndexError, OSError) as error:
         LOGGER.warning(
-            "%s: not compared with llama.cpp, which does not read it (%s)", path, type(error).__name__
+            "%s: not compared with llama.cpp, which does not read it (%s)",
+            path,
+            type(error).__name__,
         )
         return
     import torch
