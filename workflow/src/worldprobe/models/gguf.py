@@ -4,14 +4,17 @@ quantised ones in float32.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.util
 import json
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, whole_folder
@@ -117,6 +120,7 @@ def _write(file: GgufFile, config: Any, folder: Path) -> None:
     """Write the weights of a file, of which every tensor must find its place and every place its
     tensor; in memory is one tensor and one file at a time.
     """
+    import gguf
     import torch
     import transformers
     from transformers.modeling_gguf_pytorch_utils import (
@@ -125,13 +129,16 @@ def _write(file: GgufFile, config: Any, folder: Path) -> None:
         get_gguf_hf_weights_map,
     )
 
+    from worldprobe.models.gguf_config import ROPE_TENSORS, UnreadError
+
     with torch.device("meta"):
         model = transformers.AutoModelForCausalLM.from_config(config)
     own = model.state_dict()
     processor = TENSOR_PROCESSORS.get(file.architecture, TensorProcessor)(config.to_dict())
-    places = get_gguf_hf_weights_map(model, processor)
-    from worldprobe.models.gguf_config import ROPE_TENSORS, Unread
-
+    # The table of names is made once, not once for each part of the model.
+    table = functools.cache(gguf.get_tensor_name_map)
+    with mock.patch.object(gguf, "get_tensor_name_map", table):
+        places = get_gguf_hf_weights_map(model, processor)
     named = {
         tensor.name: places.get(tensor.name) or places.get(tensor.name.removesuffix(".weight"))
         for tensor in file.tensors
@@ -139,14 +146,14 @@ def _write(file: GgufFile, config: Any, folder: Path) -> None:
     }
     if unread := sorted(name for name, place in named.items() if place is None):
         others = f", and {len(unread) - 1} others are not either" if unread[1:] else ""
-        raise Unread(f"its tensor {unread[0]} is not read here{others}")
+        raise UnreadError(f"its tensor {unread[0]} is not read here{others}")
     tied = set(getattr(model, "all_tied_weights_keys", None) or ())
     if absent := sorted(own.keys() - set(named.values()) - tied):
-        raise Unread(f"it has no {absent[0]}, and lacks {len(absent)} tensors in all")
+        raise UnreadError(f"it has no {absent[0]}, and lacks {len(absent)} tensors in all")
     shards = _Shards(folder)
     for name, value in _converted(file, named, places, processor):
         if tuple(value.shape) != tuple(own[name].shape):
-            raise Unread(
+            raise UnreadError(
                 f"its tensor for {name} has the shape {tuple(value.shape)}, where its keys say"
                 f" {tuple(own[name].shape)}"
             )
@@ -210,7 +217,7 @@ class _Shards:
 
     def close(self) -> None:
         self._flush()
-        count, weights = len(self.files), {}
+        count, weights = len(self.files), dict[str, str]()
         for number, names in enumerate(self.files):
             file = f"model-{number + 1:05d}-of-{count:05d}.safetensors"
             file = "model.safetensors" if count == 1 else file
@@ -226,16 +233,14 @@ def _write_by_transformers(file: GgufFile, folder: Path) -> None:
     """Write the weights of one of the architectures that transformers converts by itself, where it
     says which keys it reads.
     """
-    import tempfile
-
     import torch
     import transformers
     from transformers.integrations.gguf import GGUF_CONFIG_ARCHS, get_gguf_config
 
-    from worldprobe.models.gguf_config import HARMLESS, NEUTRAL, Unread
+    from worldprobe.models.gguf_config import HARMLESS, NEUTRAL, UnreadError
 
     if file.architecture not in GGUF_CONFIG_ARCHS:
-        raise Unread("nobody here knows what its keys mean")
+        raise UnreadError("nobody here knows what its keys mean")
     stated = _Recorded(
         {k: len(v) if k == "tokenizer.ggml.tokens" else v for k, v in file.stated.items()}
     )
@@ -244,7 +249,7 @@ def _write_by_transformers(file: GgufFile, folder: Path) -> None:
         short = key.removeprefix(f"{file.architecture}.")
         is_neutral = short in NEUTRAL and stated[key] == NEUTRAL[short]
         if key not in stated.read and short not in HARMLESS and not is_neutral:
-            raise Unread(f"its key {key} is not read here")
+            raise UnreadError(f"its key {key} is not read here")
     with tempfile.TemporaryDirectory(prefix="worldprobe-gguf-") as place:
         (Path(place) / "model.gguf").symlink_to(file.path.resolve())
         model, loaded = transformers.AutoModelForCausalLM.from_pretrained(
@@ -257,7 +262,7 @@ def _write_by_transformers(file: GgufFile, folder: Path) -> None:
         )
     for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
         if names := sorted(loaded[kind], key=str):
-            raise Unread(f"{kind.replace('_', ' ')}: {names[0]}")
+            raise UnreadError(f"{kind.replace('_', ' ')}: {names[0]}")
     model.save_pretrained(folder)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from worldprobe.models.gguf_file import GgufFile
@@ -104,7 +105,7 @@ SCALED_BY_WIDTH = {"gemma2": 46, "gemma3": 62}
 ROPE_TENSORS = ("rope_freqs.weight", "rope_factors_short.weight", "rope_factors_long.weight")
 
 
-class Unread(ValueError):
+class UnreadError(ValueError):
     """A key or a tensor that is not read here."""
 
 
@@ -121,16 +122,17 @@ class Statements:
         self.read: set[str] = set()
 
     def get(self, key: str, default: Any = None) -> Any:
+        """A key's value, which counts as read."""
         self.read.add(key)
         return self.values.get(key, default)
 
     def check(self) -> None:
-        """Raise ``Unread`` for a key that nobody read."""
+        """Raise ``UnreadError`` for a key that nobody read."""
         for key in sorted(self.values.keys() - self.read - HARMLESS):
             value = self.values[key]
-            same = NEUTRAL.get(key, self.values.get(SAME_AS.get(key, ""), Unread))
+            same = NEUTRAL.get(key, self.values.get(SAME_AS.get(key, ""), UnreadError))
             if value != same:
-                raise Unread(f"its key {self.prefix}{key} = {_short(value)} is not read here")
+                raise UnreadError(f"its key {self.prefix}{key} = {_short(value)} is not read here")
 
 
 def configure(file: GgufFile, tensor: Callable[[str], Any]) -> Any:
@@ -141,7 +143,7 @@ def configure(file: GgufFile, tensor: Callable[[str], Any]) -> Any:
         tensor: name -> its values.
 
     Raises:
-        Unread: a statement cannot be carried over.
+        UnreadError: a statement cannot be carried over.
     """
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
@@ -155,36 +157,41 @@ def configure(file: GgufFile, tensor: Callable[[str], Any]) -> Any:
     }
     for role, key in (("bos", "bos"), ("eos", "eos"), ("pad", "padding")):
         chosen[f"{role}_token_id"] = file.stated.get(f"tokenizer.ggml.{key}_token_id")
-    for key, attributes in READ.items():
-        for attribute in attributes:
-            if _has(cls, attribute) and key in stated.values:
-                chosen[cls.attribute_map.get(attribute, attribute)] = _single(
-                    stated.get(key), f"{stated.prefix}{key}", file.architecture
-                )
+    for key in READ.keys() & stated.values.keys():
+        for attribute in filter(partial(_has, cls), READ[key]):
+            value = _single(stated.get(key), f"{stated.prefix}{key}", file.architecture)
+            chosen[cls.attribute_map.get(attribute, attribute)] = value
     for ending, attributes in BIASES.items():
-        for attribute in attributes:
-            if _has(cls, attribute):
-                chosen[attribute] = any(name.endswith(ending) for name in names)
-    heads = stated.values.get("attention.head_count") or 0
-    if isinstance(heads, int) and heads:
-        usual = stated.values["embedding_length"] // heads
-        size = stated.get("attention.key_length", usual)
-        if (
-            _has(cls, "head_dim") and not isinstance(getattr(cls, "head_dim", None), property)
-        ) or size != usual:
-            chosen["head_dim"] = size
-        if _has(cls, "num_key_value_heads"):
-            chosen.setdefault("num_key_value_heads", heads)
-        if hasattr(cls, "rope_parameters"):
-            chosen["rope_parameters"] = _rope(file, stated, size, tensor)
-        if _has(cls, "query_pre_attn_scalar"):
-            by_width = stated.get("block_count") == SCALED_BY_WIDTH[file.architecture]
-            chosen["query_pre_attn_scalar"] = (
-                stated.get("embedding_length") // heads if by_width else size
-            )
+        is_biased = any(name.endswith(ending) for name in names)
+        chosen |= dict.fromkeys(filter(partial(_has, cls), attributes), is_biased)
+    if isinstance(stated.values.get("attention.head_count"), int):
+        chosen = _attention(file, stated, cls, tensor) | chosen
     chosen |= OWN.get(file.architecture, lambda *_: {})(stated, names)
     stated.check()
     return cls(**chosen)
+
+
+def _attention(
+    file: GgufFile, stated: Statements, cls: Any, tensor: Callable[[str], Any]
+) -> dict[str, Any]:
+    """Heads, positions and scale; llama.cpp's defaults hold."""
+    heads, width = stated.values["attention.head_count"], stated.values["embedding_length"]
+    if not heads:
+        return {}
+    chosen: dict[str, Any] = {}
+    size = stated.get("attention.key_length", width // heads)
+    is_settable = not isinstance(getattr(cls, "head_dim", None), property)
+    # Some families take it without saying so; where one does not, the shapes will differ.
+    if (_has(cls, "head_dim") and is_settable) or size != width // heads:
+        chosen["head_dim"] = size
+    if _has(cls, "num_key_value_heads"):
+        chosen["num_key_value_heads"] = heads
+    if hasattr(cls, "rope_parameters"):
+        chosen["rope_parameters"] = _rope(file, stated, size, tensor)
+    if _has(cls, "query_pre_attn_scalar"):
+        by_width = stated.values["block_count"] == SCALED_BY_WIDTH[file.architecture]
+        chosen["query_pre_attn_scalar"] = width // heads if by_width else size
+    return chosen
 
 
 def _has(cls: Any, attribute: str) -> bool:
@@ -195,7 +202,7 @@ def _single(value: Any, key: str, architecture: str) -> Any:
     """The value that a list repeats for every layer."""
     if isinstance(value, list) and architecture != "lfm2":
         if len(set(value)) > 1:
-            raise Unread(f"its key {key} has other values from layer to layer")
+            raise UnreadError(f"its key {key} has other values from layer to layer")
         return value[0]
     return value
 
@@ -210,7 +217,7 @@ def _rope(
     if file.architecture in PARTIAL:
         share = {"partial_rotary_factor": rotated / size}
     elif rotated != size:
-        raise Unread(
+        raise UnreadError(
             f"its key {stated.prefix}rope.dimension_count = {rotated} is not the size of a head"
             f" ({size})"
         )
@@ -254,7 +261,9 @@ def _scaling(file: GgufFile, stated: Statements, tensor: Callable[[str], Any]) -
             "attention_factor": stated.get("rope.scaling.attn_factor", 1.0),
         }
     if factors:
-        raise Unread(f"its tensor {sorted(factors)[0]} is not read here beside a scaling of {kind}")
+        raise UnreadError(
+            f"its tensor {sorted(factors)[0]} is not read here beside a scaling of {kind}"
+        )
     if kind == "none" or (kind == "linear" and factor == 1.0):
         return {"rope_type": "default"}
     if kind == "linear":
@@ -269,12 +278,12 @@ def _scaling(file: GgufFile, stated: Statements, tensor: Callable[[str], Any]) -
             "beta_fast": stated.get("rope.scaling.yarn_beta_fast", 32.0),
             "beta_slow": stated.get("rope.scaling.yarn_beta_slow", 1.0),
         }
-    raise Unread(f"its key {stated.prefix}rope.scaling.type = {kind} is not read here")
+    raise UnreadError(f"its key {stated.prefix}rope.scaling.type = {kind} is not read here")
 
 
 def _falcon(stated: Statements, names: set[str]) -> dict[str, Any]:
     if stated.get("attention.head_count_kv", 1) != 1:  # 40B and 180B order their weights otherwise
-        raise Unread(
+        raise UnreadError(
             f"its key falcon.attention.head_count_kv = {stated.get('attention.head_count_kv')} is"
             " not read here, only 1"
         )
@@ -294,7 +303,7 @@ def _lfm2(stated: Statements, names: set[str]) -> dict[str, Any]:
 def _mamba(stated: Statements, names: set[str]) -> dict[str, Any]:
     inner, width = stated.get("ssm.inner_size"), stated.get("embedding_length")
     if inner % width:
-        raise Unread(f"its key mamba.ssm.inner_size = {inner} is no multiple of the width")
+        raise UnreadError(f"its key mamba.ssm.inner_size = {inner} is no multiple of the width")
     return {"expand": inner // width, "num_hidden_layers": stated.get("block_count")}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from worldprobe.models.gguf_config import Unread
+from worldprobe.models.gguf_config import UnreadError
 from worldprobe.models.gguf_file import GgufFile
 
 _CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
@@ -29,8 +29,8 @@ _DEEPSEEK_LETTERS = (
     r"\u212A-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]"
     r"+"
 )
-#: tokenizer.ggml.pre -> how texts are cut into words before merging, one expression after the other,
-#: as in llama.cpp's llama-vocab.cpp (2026-10); beside those that transformers knows.
+#: tokenizer.ggml.pre -> how texts are cut into words before merging, one expression after the
+#: other, as in llama.cpp's llama-vocab.cpp (2026-10); beside those that transformers knows.
 SPLITS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
         [
@@ -89,9 +89,15 @@ SPLITS: Mapping[str, tuple[str, ...]] = {
     "minicpm5": (r"\p{N}{1,3}", _ONE_DIGIT.replace(r"|\p{N}|", r"|\p{N}+|")),
 }
 #: Those of which llama.cpp begins each text with the start token, where the file does not say.
-STARTS = set(
-    ["llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"]
-) | {
+STARTS = {
+    "llama3",
+    "llama-v3",
+    "llama-bpe",
+    "falcon3",
+    "falcon-h1",
+    "pixtral",
+    "midm-2.0",
+    "lfm2",
     "jina-v5-nano",
     "tekken",
 }
@@ -101,24 +107,22 @@ WHOLE_WORDS = STARTS | {"glm4", "glm5", "minicpm5"}
 UNSAID = (None, "", "default")
 ROLES = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}
 #: Keys of the tokenizer that are read here, or that ask for nothing in a text that is scored.
-KEYS = set(
-    [
-        "model",
-        "pre",
-        "tokens",
-        "scores",
-        "token_type",
-        "merges",
-        "token_type_count",
-        "precompiled_charsmap",
-        "remove_extra_whitespaces",
-        "add_bos_token",
-        "add_eos_token",
-        "add_sep_token",
-        "add_space_prefix",
-        "suppress_tokens",
-    ]
-)
+KEYS = {
+    "model",
+    "pre",
+    "tokens",
+    "scores",
+    "token_type",
+    "merges",
+    "token_type_count",
+    "precompiled_charsmap",
+    "remove_extra_whitespaces",
+    "add_bos_token",
+    "add_eos_token",
+    "add_sep_token",
+    "add_space_prefix",
+    "suppress_tokens",
+}
 
 
 def write(file: GgufFile, folder: Path) -> None:
@@ -126,7 +130,7 @@ def write(file: GgufFile, folder: Path) -> None:
     for what reads that, and as tokenizer_config.json says for what reads this.
 
     Raises:
-        Unread: it cannot be carried over.
+        UnreadError: it cannot be carried over.
     """
     from tokenizers import processors
     from transformers import PreTrainedTokenizerFast
@@ -138,13 +142,13 @@ def write(file: GgufFile, folder: Path) -> None:
         if key.startswith("tokenizer.ggml.")
     }
     if unknown := sorted(key for key in stated.keys() - KEYS if not key.endswith("_token_id")):
-        raise Unread(f"its key tokenizer.ggml.{unknown[0]} is not read here")
+        raise UnreadError(f"its key tokenizer.ggml.{unknown[0]} is not read here")
     kind, pre = stated.get("model"), stated.get("pre")
     if kind not in ("gpt2", "llama"):
-        raise Unread(f"its key tokenizer.ggml.model = {kind} is not read here")
+        raise UnreadError(f"its key tokenizer.ggml.model = {kind} is not read here")
     spaced = stated.get("add_space_prefix", True)
     if spaced and kind == "llama" and file.architecture.startswith("gemma"):
-        raise Unread("it does not say that tokenizer.ggml.add_space_prefix is false")
+        raise UnreadError("it does not say that tokenizer.ggml.add_space_prefix is false")
     splits = _splits(pre) if kind == "gpt2" else ()
     known = {
         name: stated[key.removeprefix("ggml.")]
@@ -187,14 +191,16 @@ def _splits(pre: str | None) -> tuple[str, ...]:
     from transformers.integrations.gguf.gguf_tokenizer_mapping import GGUF_PRE_TOKENIZER_SPLITS
 
     if pre in UNSAID:
-        raise Unread(
+        raise UnreadError(
             "it does not say how texts are cut into words (tokenizer.ggml.pre), as files from"
             " before May 2024; `gguf-new-metadata --pre-tokenizer NAME` writes it into a copy"
         )
     own = GGUF_PRE_TOKENIZER_SPLITS.get(pre)
     splits = SPLITS.get(str(pre), (own,) if own else ())
     if not splits:
-        raise Unread(f"its key tokenizer.ggml.pre = {pre} names a cutting that is not known here")
+        raise UnreadError(
+            f"its key tokenizer.ggml.pre = {pre} names a cutting that is not known here"
+        )
     return splits
 
 

@@ -28,7 +28,7 @@ TEXTS = (
 SHARES, LIKELIEST = (0.25, 0.5, 0.75, 1.0), 10
 #: Mean difference of log probabilities, nats, beyond which the weights are read otherwise. With
 #: quantised weights llama.cpp rounds what flows between the layers to eight bits.
-BOUNDS, BOUND_QUANTISED = {"ALL_F32": 0.02, "F16": 0.1, "BF16": 0.1}, 0.5
+BOUNDS, BOUND_QUANTISED = {"ALL_F32": 0.02, "F16": 0.1, "BF16": 0.1}, 0.25
 #: Seconds that it may take.
 TIMEOUT = 600
 
