@@ -1,6 +1,7 @@
 """Files and folders are written whole or not at all, and never over something else."""
 
 import errno
+import fcntl
 import os
 
 import pytest
@@ -98,16 +99,53 @@ def test_hidden_files_are_no_part_of_a_folders_digest(tmp_path):
 
 def test_what_a_killed_writer_left_goes_with_the_next_and_what_is_being_written_stays(tmp_path):
     place = tmp_path / "table.parquet"
-    left = tmp_path / ".table.parquet.x1y2z3.part"
+    here = files._HERE
+    left = tmp_path / f".table.parquet.{here}.x1y2z3.part"
     left.mkdir()
     (left / place.name).write_text("half")
+    old, elsewhere = (tmp_path / f".table.parquet.node17.{n}.part" for n in (1, 2))
+    old.mkdir()
+    os.utime(old, (1e9, 1e9))
+    elsewhere.mkdir()
     other = tmp_path / ".other.parquet.x1y2z3.part"
     other.mkdir()
     with files.whole_file(place) as first:
         first.write_text("first")
         with files.whole_file(place) as second:
             assert not left.exists()
+            assert not old.exists()
+            assert elsewhere.exists(), "another computer's, whose locks are not seen here"
             assert first.is_file()
             second.write_text("second")
     assert place.read_text() == "first"
-    assert sorted(tmp_path.iterdir()) == [other, place]
+    assert sorted(tmp_path.iterdir()) == sorted([other, elsewhere, place])
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EIO])
+def test_a_disk_without_locks_is_named_with_the_file(tmp_path, monkeypatch, number):
+    """L1: a traceback on a home without lockd."""
+
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(UserError, match="cannot be locked") as caught, files.locked(tmp_path / "l"):
+        pass
+    assert str(tmp_path / "l") in caught.value.lines()
+    assert "XDG_CACHE_HOME" in caught.value.lines()
+
+
+def test_a_lock_that_is_not_let_go_is_named_after_a_while(tmp_path, monkeypatch, caplog):
+    """L1: the lock file that a computer left when it stopped was waited for for ever."""
+    monkeypatch.setattr(files.LOGGER, "propagate", True)
+    caplog.set_level("INFO", logger="worldprobe")
+    monkeypatch.setattr(files, "_SILENT_SECONDS", 0.01)
+    monkeypatch.setattr(files, "PATIENCE_SECONDS", 0.1)
+    with files.locked(tmp_path / "l"):
+        with pytest.raises(UserError, match="remove the file"), files.locked(tmp_path / "l"):
+            pass
+        with pytest.raises(TimeoutError):
+            files.take_lock(tmp_path / "l", patience=0)
+    assert "waiting for" in caplog.text
+    with files.locked(tmp_path / "l"):
+        pass

@@ -31,7 +31,7 @@ from worldprobe_survey.contracts import (
     RawRatings,
     SubItems,
 )
-from worldprobe_survey.lists import Export, build_lists, digest_lists, write_export
+from worldprobe_survey.lists import Export, build_lists, digest_lists, read_export, write_export
 from worldprobe_survey.simulation import simulate
 
 #: As in the paper, nobody is too fast.
@@ -338,6 +338,23 @@ def test_where_no_answer_is_left_the_steps_are_said_all_the_same(tmp_path, capsy
     assert "isc, pass 1: 2 people and 12 ratings left out" in printed
     assert printed.index("isc, pass 1") < printed.index("no answers are left")
     assert not out.exists()
+
+
+def test_an_export_whose_csv_was_edited_is_refused(tmp_path) -> None:
+    """W3: a person's rows were deleted from the CSV, and the person stayed in the means."""
+    raw, sessions, _ = hand_made()
+    write_export(tmp_path, Export(raw, sessions, None), Provenance())
+    table = tmp_path / "participants.csv"
+    table.write_bytes(table.read_bytes().replace(b"\n", b"\r\n"))  # as Excel saves it
+    read_export(tmp_path)
+    whole = table.read_text()
+    table.write_text("".join(whole.splitlines(keepends=True)[:-1]))
+    with pytest.raises(UserError) as caught:
+        read_export(tmp_path)
+    assert "participants.csv" in caught.value.lines()
+    assert "participants.parquet" in caught.value.lines()
+    table.unlink()
+    assert len(read_export(tmp_path).participants) == len(sessions)
 
 
 def test_sub_items_below_the_minimum_are_listed_and_dropped_on_request_only() -> None:

@@ -17,7 +17,12 @@ from worldprobe import cli
 from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.evaluation import converses
 from worldprobe.cli import engines, evaluate
-from worldprobe.report.results import benchmark_result
+from worldprobe.report.results import (
+    benchmark_result,
+    build_rankings,
+    print_rankings,
+    read_result,
+)
 
 
 def ask_less(patch, slot="object2", *trials):
@@ -61,6 +66,28 @@ def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
     )
     assert result["dtype"] == "float32"
     assert len(result["checkpoint_digest"]) == 64
+
+
+def test_models_that_were_asked_the_same_are_in_one_ranking(
+    evaluated, tiny_checkpoint, tmp_path, monkeypatch
+):
+    """newcomer3, 1: each had a ranking of its own, as the model's mean stood in what was asked."""
+    ask_less(monkeypatch)
+    work = tmp_path / "other"
+    line = f"evaluate {tiny_checkpoint('llama')} --benchmark ewok --versions 0 --work {work}"
+    assert run(line) == 0
+    results = [read_result(folder / "result.json") for folder in (evaluated, work)]
+    ewok = build_rankings(results)[0]
+    assert {row.model for row in ewok.rows} == {result["model"] for result in results}
+    for result in results:
+        pairs = result["benchmarks"]["ewok"]["mean_over_pairs"]
+        assert pairs["ci_low"] < pairs["mean"] < pairs["ci_high"]
+        assert f"{pairs['mean']:.3f}" not in ewok.asked
+    sheet = print_rankings([ewok], "Models").frame.set_index("model")
+    for result in results:
+        stated = result["benchmarks"]["ewok"]
+        shown = sheet.loc[result["model"], ["mean", "mean_over_pairs"]].tolist()
+        assert shown == pytest.approx([stated["mean"], stated["mean_over_pairs"]["mean"]])
 
 
 def test_the_standard_error_that_is_exported_is_that_of_the_mean(evaluated):
@@ -109,7 +136,7 @@ def test_the_result_follows_its_schema_and_says_how_it_was_measured(evaluated):
     assert len(stated["items_digest"]) == 64
     assert result["options"]["ewok"]["materials"] == "builtin@3"
     overall = [score for score in list_scores(result) if score.group == "overall"]
-    assert [score.benchmark for score in overall] == ["ewok", "worldsense", "worldsense"]
+    assert [score.benchmark for score in overall] == ["ewok", "ewok", "worldsense", "worldsense"]
 
 
 def test_published_numbers_of_other_items_are_apart_and_called_so(evaluation):

@@ -4,6 +4,7 @@ something else made.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from worldprobe.errors import UserError
 from worldprobe.inference import requests as module
 from worldprobe.inference import store as storing
 from worldprobe.inference.preemption import PREEMPTED
@@ -167,6 +169,21 @@ def test_any_damaged_part_is_ignored_with_a_warning_and_computed_again(
     again: list[str] = []
     collect(TEN, squares(again), Store(tmp_path, {}))
     assert again == []
+
+
+def test_answers_that_may_not_be_read_are_named(tmp_path, monkeypatch):
+    """L5: two people share a checkout, one has umask 077: a traceback."""
+    store = Store(tmp_path, {})
+    collect(TEN, squares([]), store)
+    (part,) = store.folder.glob("part-*")
+
+    def refuse(path):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(type(part), "read_bytes", refuse)
+    with pytest.raises(UserError, match="cannot be read") as caught:
+        Store(tmp_path, {}).load()
+    assert str(part) in caught.value.lines()
 
 
 def test_a_damaged_list_is_noted_again(tmp_path):

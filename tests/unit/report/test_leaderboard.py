@@ -98,3 +98,20 @@ def test_the_page_has_every_number_and_loads_nothing(folder):
     again = folder / "again.html"
     assert run(f"leaderboard {folder} --title 'Four <models>' --out {again}") == 0
     assert again.read_bytes() == out.read_bytes()
+
+
+@pytest.mark.parametrize("form", ["csv", "md", "tex", "json", "html"])
+def test_the_leaderboard_has_the_form_that_its_name_says(folder, form):
+    out = folder / f"board.{form}"
+    assert run(f"leaderboard {folder} --title Models --out {out}") == 0
+    text = out.read_text()
+    begins = {"csv": "ranking,of,rank", "md": "Models", "tex": "% needs", "json": "{"}
+    begins["html"] = "<!DOCTYPE html>"
+    assert text.startswith(begins[form]) or begins[form] in text.splitlines()[0]
+    assert all(name in text for name in ("best", "close", "worst", "other"))
+
+
+def test_a_leaderboard_of_an_unknown_form_is_refused(folder, capsys):
+    assert run(f"leaderboard {folder} --out {folder / 'board.docx'}") == 2
+    assert ".docx" in capsys.readouterr().err
+    assert not (folder / "board.docx").exists()

@@ -33,6 +33,13 @@ class CsvError(UserError):
         self.line = line
 
 
+#: A header in the middle of a file: what is wrong, and what to do.
+REPEATED = (
+    "repeats the header, as files do that were joined.",
+    "Remove the line, or give the files one by one.",
+)
+
+
 def read_rows(where: object, content: bytes) -> Iterator[tuple[int, list[str]]]:
     """The header and the rows below the comment lines, each with its line number; lines of empty
     cells are left out.
@@ -42,7 +49,7 @@ def read_rows(where: object, content: bytes) -> Iterator[tuple[int, list[str]]]:
         content: the file's bytes, UTF-8 with or without a byte order mark.
 
     Raises:
-        CsvError: not UTF-8, or not readable as CSV.
+        CsvError: not UTF-8, not readable as CSV, or the header is repeated.
     """
     try:
         text = content.decode("utf-8-sig")
@@ -55,11 +62,14 @@ def read_rows(where: object, content: bytes) -> Iterator[tuple[int, list[str]]]:
     n_comments = next(
         (number for number, line in enumerate(lines) if not line.startswith(COMMENT)), len(lines)
     )
-    reader = csv.reader(lines[n_comments:])
+    reader, header = csv.reader(lines[n_comments:]), None
     try:
         start = n_comments + 1
         for row in reader:
             if any(cell.strip() for cell in row):
+                if row == header:
+                    raise CsvError(where, start, *REPEATED)
+                header = header or row
                 yield start, row
             start = n_comments + reader.line_num + 1
     except csv.Error as error:

@@ -11,14 +11,22 @@ import functools
 import glob
 import hashlib
 import os
+import platform
+import re
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from worldprobe.errors import MachineError, UserError
+from worldprobe.log import LOGGER
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 #: Errors of the disk while a file is written; any other OSError is a mistake of ours and keeps its
 #: traceback.
@@ -26,6 +34,66 @@ _DISK_ERRORS = {errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EFBIG, errno.EIO}
 #: Bytes of a file from which on its date stands for its content, where many files are looked at
 #: often.
 _LARGE = 1_000_000
+#: This computer, in the names of temporary folders.
+_HERE = re.sub(r"[^\w-]", "_", platform.node())[:40] or "unnamed"
+#: A day: what writers of other computers left is removed when it is older.
+_OLD_SECONDS = 86_400
+#: As long is waited for another process: it may download and convert a large model.
+PATIENCE_SECONDS = 7_200.0
+#: After so long it is said what is waited for.
+_SILENT_SECONDS = 5.0
+
+
+def take_lock(path: Path, patience: float, mode: int = 0o644) -> FileLock:
+    """The lock of a file; it ends with the process, however that ends.
+
+    Args:
+        path: the file, which is made.
+        patience: seconds that are waited for a process that holds it.
+        mode: the file's permissions.
+
+    Raises:
+        TimeoutError: another process holds it, and nobody waits.
+        MachineError: one holds it for too long, or the disk has no locks, as some network disks.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path, mode=mode)
+    try:
+        try:
+            lock.acquire(timeout=min(patience, _SILENT_SECONDS))
+        except Timeout:
+            if not patience:
+                raise
+            LOGGER.info("waiting for %s, which another process holds", path)
+            lock.acquire(timeout=patience)
+    except Timeout as error:
+        if not patience:
+            raise
+        problem = f"has been held by another process for {patience:.0f} seconds."
+        fix = "End that process. If there is none, a computer stopped: remove the file."
+        raise MachineError(path, problem, fix) from error
+    except (OSError, NotImplementedError) as error:
+        problem = f"cannot be locked ({getattr(error, 'strerror', None) or error})."
+        fix = "Remove it, or use a disk with locks: TMPDIR and XDG_CACHE_HOME name folders."
+        raise MachineError(path, problem, fix) from error
+    return lock
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a file, so that one process at a time does what is in the block.
+
+    Raises:
+        UserError: as ``take_lock``, or nothing can be written there.
+    """
+    check_place(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = take_lock(path, PATIENCE_SECONDS)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @contextlib.contextmanager
@@ -77,7 +145,7 @@ def _beside(path: Path | str) -> Iterator[tuple[Path, Path]]:
         prefix = f".{target.name[:100]}."
         _remove_leftovers(target.parent, prefix)
         with tempfile.TemporaryDirectory(
-            prefix=prefix, suffix=".part", dir=target.parent
+            prefix=f"{prefix}{_HERE}.", suffix=".part", dir=target.parent
         ) as scratch:
             held = os.open(scratch, os.O_RDONLY)
             try:
@@ -93,9 +161,16 @@ def _beside(path: Path | str) -> Iterator[tuple[Path, Path]]:
 
 
 def _remove_leftovers(folder: Path, prefix: str) -> None:
-    """Remove what writers that were killed left: those that are at work hold their folders."""
+    """Remove what writers that were killed left: those that are at work hold their folders.
+
+    Some network disks do not tell one computer what another one holds; what others left is removed
+    when it is old.
+    """
     for left in folder.glob(f"{glob.escape(prefix)}*.part"):
         with contextlib.suppress(OSError):
+            is_ours = left.name.startswith(f"{prefix}{_HERE}.")
+            if not is_ours and time.time() - left.stat().st_mtime < _OLD_SECONDS:
+                continue
             held = os.open(left, os.O_RDONLY)
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -21,6 +21,7 @@ from pydantic import Field
 
 from worldprobe.asked import asked
 from worldprobe.benchmark import Asking, Benchmark
+from worldprobe.commented_csv import REPEATED
 from worldprobe.contracts import column
 from worldprobe.contracts.results import Scores
 from worldprobe.errors import UserError, did_you_mean
@@ -233,11 +234,13 @@ def _as_text(column: str, row: Mapping[str, Any]) -> str:
 
 def _list_files(pairs: MinimalPairs, source: Source) -> list[str]:
     files: list[str] = []
-    for number, pattern in enumerate(pairs.data):
-        pattern = os.path.join(os.path.dirname(source.name), os.path.expanduser(pattern))
-        matches = (
-            sorted(glob.glob(pattern)) if "*" in pattern else [pattern] * os.path.isfile(pattern)
-        )
+    folder = os.path.dirname(source.name)
+    for number, stated in enumerate(pairs.data):
+        stated = os.path.expanduser(stated)
+        pattern = os.path.join(folder, stated)
+        matches = [pattern] * os.path.isfile(pattern)
+        if "*" in stated:
+            matches = sorted(glob.glob(os.path.join(glob.escape(folder), stated)))
         if not matches:
             where, problem = (
                 place(("data", number), [source]),
@@ -307,7 +310,10 @@ def _read_rows(path: str) -> Iterator[dict[str, Any]]:
 
 def _read_csv(path: str) -> Iterator[Any]:
     with open(path, encoding="utf-8-sig", newline="") as stream:
-        for row in csv.DictReader(stream, strict=True):
+        reader = csv.DictReader(stream, strict=True)
+        for row in reader:
+            if list(row.values()) == reader.fieldnames:
+                raise ValueError(f"it {REPEATED[0]}")
             if None in row or None in row.values():
                 raise ValueError("it has more or fewer values than there are columns")
             yield row

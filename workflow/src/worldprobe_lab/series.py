@@ -17,12 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from worldprobe.benchmark import Registry, Study
 from worldprobe.errors import MachineError, UserError, did_you_mean
 from worldprobe.extensions import load
-from worldprobe.files import write_text
+from worldprobe.files import locked, write_text
 from worldprobe.models import checkpoint as hub
 from worldprobe.models.checkpoint import folder_of
 from worldprobe.operations.rehearsal import STEPS
@@ -401,8 +399,7 @@ class Revisions:
             UserError: it is not whole.
         """
         borrowed, lock = self._note("borrowed", revision), self._note("lock", revision)
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(lock):
+        with locked(lock):
             try:
                 # The same commit may be here under another name, as the last step's is under main.
                 cached = hub.cached_commit(self.name, self.commit(revision))

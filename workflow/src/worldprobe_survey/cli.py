@@ -63,6 +63,7 @@ def lists_(
         out: lists table, for the survey (needed without --plan)
     """
     from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.ewok.scoring import check_texts
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe_survey.contracts import ListBalance, ListKeys, StudyLists
     from worldprobe_survey.lists import build_lists, digest_lists, plan_study
@@ -88,6 +89,7 @@ def lists_(
         )
     ways = sorted(settings.paradigms, reverse=True)  # Likert first
     asked = read_table(items, Items)
+    check_texts(asked, items)
     asked = select_norms(asked) if settings.select == "context_pairs" else asked
     lists = build_lists(ask_people(asked, ways, settings.unit), settings)
     _report_lists(lists, settings)
@@ -97,6 +99,7 @@ def lists_(
     if out is None:
         return
     digest = digest_lists(lists.trials)
+    _keep_key(Path(str(key_out)), digest)
     details = {
         "lists_digest": digest,
         "paradigms": ways,
@@ -125,6 +128,24 @@ def lists_(
     if balance_out:
         write_table(lists.balance, ListBalance, balance_out, without_texts)
     write_table(lists.trials, StudyLists, out, with_texts)
+
+
+def _keep_key(path: Path, digest: str) -> None:
+    """Refuse to write over the key of other lists: when items or settings have changed, nothing
+    makes it again.
+
+    Raises:
+        UserError: such a key is there.
+    """
+    from worldprobe_survey.lists import read_key
+
+    try:
+        is_other = path.exists() and read_key(path)[1] != digest
+    except UserError:  # no key
+        return
+    if is_other:
+        problem = "is the answer key of other lists, whose answers cannot be read without it."
+        raise UserError(path, problem, "Move it away, or name another file with --key-out.")
 
 
 def _report_lists(lists: DealtLists, layout: Lists) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from worldprobe.commented_csv import CsvError, read_rows
 from worldprobe.contracts import Table, read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
@@ -729,12 +730,22 @@ class Export:
     participants: pd.DataFrame
     demographics: pd.DataFrame | None
 
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The tables that are there, by their names."""
+        named = {
+            "raw_ratings": self.raw,
+            "participants": self.participants,
+            "demographics": self.demographics,
+        }
+        return {name: frame for name, frame in named.items() if frame is not None}
+
 
 def read_export(folder: Path | str) -> Export:
     """Read the tables of an export.
 
     Raises:
-        UserError: the folder or one of its tables is missing or damaged.
+        UserError: the folder or one of its tables is missing or damaged, or a CSV file in it does
+            not say what its table says: somebody changed it, and expects the change to count.
     """
     place = Path(folder)
     if not (place / "raw_ratings.parquet").is_file():
@@ -744,11 +755,35 @@ def read_export(folder: Path | str) -> Export:
             "Give the folder that `human export` or `human simulate` wrote.",
         )
     people = place / "demographics.parquet"
-    return Export(
+    export = Export(
         read_table(place / "raw_ratings.parquet", RawRatings),
         read_table(place / "participants.parquet", Participants),
         read_table(people, Demographics, allow_empty=True) if people.is_file() else None,
     )
+    for name, frame in export.tables().items():
+        _check_csv(place / f"{name}.csv", as_csv(validate(frame, FILES[name])))
+    return export
+
+
+def _check_csv(path: Path, expected: str) -> None:
+    """A CSV file of an export says what its table says, whatever its quotes and ends of lines.
+
+    Raises:
+        UserError: it does not.
+    """
+    if not path.is_file():
+        return
+    try:
+        given = list(read_rows(path, path.read_bytes()))
+    except CsvError:
+        given = []
+    if given != list(read_rows(path, expected.encode())):
+        problem = f"does not say what {path.stem}.parquet says, and that file alone is read."
+        fix = (
+            "Restore or delete it. To leave a person out, `human withdraw` and export again, or"
+            " clean with other settings."
+        )
+        raise UserError(path, problem, fix)
 
 
 def write_export(folder: Path, export: Export, provenance: Provenance) -> None:
@@ -759,17 +794,11 @@ def write_export(folder: Path, export: Export, provenance: Provenance) -> None:
         export: the tables.
         provenance: what made them.
     """
-    frames = {
-        "raw_ratings": export.raw,
-        "participants": export.participants,
-        "demographics": export.demographics,
-    }
-    for name, frame in frames.items():
-        if frame is not None:
-            write_table(frame, FILES[name], folder / f"{name}.parquet", provenance)
-            (folder / f"{name}.csv").write_text(
-                as_csv(validate(frame, FILES[name])), encoding="utf-8", newline=""
-            )
+    for name, frame in export.tables().items():
+        write_table(frame, FILES[name], folder / f"{name}.parquet", provenance)
+        (folder / f"{name}.csv").write_text(
+            as_csv(validate(frame, FILES[name])), encoding="utf-8", newline=""
+        )
 
 
 def as_csv(frame: pd.DataFrame) -> str:

@@ -230,6 +230,10 @@ def read_facts(path: Path) -> dict[str, str]:
             facts = dict(connection.execute("SELECT name, value FROM facts"))
         finally:
             connection.close()
+    except sqlite3.OperationalError as error:
+        problem = f"cannot be read ({error}): something uses it, or its disk has no file locks."
+        fix = "Stop what is using it, or move the folder to a local disk; its answers are whole."
+        raise UserError(path, problem, fix) from error
     except sqlite3.DatabaseError as error:
         problem = f"is not a readable survey database ({error})."
         raise UserError(

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 import psutil
 import torch
-from filelock import FileLock, Timeout
 from safetensors import SafetensorError, safe_open
 from torch.distributed.fsdp import MixedPrecisionPolicy
 from torch.utils.data import Dataset
@@ -41,6 +40,7 @@ from transformers import (
 from transformers.trainer_callback import PrinterCallback
 
 from worldprobe.errors import UserError
+from worldprobe.files import check_place, take_lock
 from worldprobe.inference.preemption import PREEMPTED
 from worldprobe.log import LOGGER, Progress
 from worldprobe.models.batching import is_out_of_memory
@@ -479,19 +479,13 @@ def held(folder: Path) -> Iterator[None]:
     Raises:
         UserError: another run is in it, or nothing can be written there.
     """
-    lock = FileLock(folder / LOCK, timeout=0)
+    check_place(folder / LOCK)
+    folder.mkdir(parents=True, exist_ok=True)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
-    except Timeout as error:
+        lock = take_lock(folder / LOCK, patience=0)
+    except TimeoutError as error:
         raise UserError(
             folder, "another process trains this model just now.", "Wait for it, or end it first."
-        ) from error
-    except OSError as error:
-        raise UserError(
-            folder,
-            f"cannot have checkpoints ({error.strerror}).",
-            "Name another folder: --checkpoints.",
         ) from error
     try:
         yield

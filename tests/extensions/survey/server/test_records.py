@@ -23,6 +23,7 @@ from worldprobe_survey.export import find_person, purge, withdraw
 from worldprobe_survey.identities import Visitor, find_withdrawal_key, import_submissions, register
 from worldprobe_survey.lists import digest_lists
 from worldprobe_survey.progress import find_alarms, summarize
+from worldprobe_survey.store import read_facts
 from worldprobe_survey.study import write_fact
 
 PID = [f"{number:024x}" for number in range(5)]
@@ -514,3 +515,17 @@ def test_the_code_that_was_given_is_noted(busy_lab):
     }
     assert rows[PID[1]]["code"] == "DONE1234"
     assert rows[PID[3]]["code"] is None
+
+
+@pytest.mark.parametrize("words", ["database is locked", "disk I/O error"])
+def test_a_disk_without_locks_is_no_broken_database(tmp_path, monkeypatch, words) -> None:
+    """L2: the advice to restore a backup would have lost the newer answers."""
+    (tmp_path / "answers.sqlite").write_bytes(b"")
+
+    def refuse(*_, **__):
+        raise sqlite3.OperationalError(words)
+
+    monkeypatch.setattr(sqlite3, "connect", refuse)
+    with pytest.raises(UserError, match="no file locks") as caught:
+        read_facts(tmp_path / "answers.sqlite")
+    assert "backup" not in caught.value.lines()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from worldprobe import __version__
-from worldprobe.benchmark import Evaluated
+from worldprobe.benchmark import FORMATS, Evaluated
 from worldprobe.benchmarks import OWN, benchmark_of, benchmarks, listed
 from worldprobe.cli.engines import MODEL_KEYS, Setup, set_up
 from worldprobe.cli.options import (
@@ -459,7 +459,7 @@ def day_of(date: str | None, path: Path) -> float:
 
 
 def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: Path) -> None:
-    """Rank models by their results, on one page that opens offline.
+    """Rank models by their results: on one page that opens offline, or as a table.
 
     Reads every result.json below the folder. Each set of items and way of asking has its own
     ranking, with 95% intervals. Intervals of models with equal rank
@@ -468,9 +468,14 @@ def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: 
     Args:
         folder: folder of results, e.g. results/evaluate
         title: heading of the page
-        out: the page (HTML)
+        out: the page (.html), or the table (.csv with every number, .tex, .md, .json)
     """
-    from worldprobe.report.results import build_page, build_rankings, read_result
+    from worldprobe.report.results import build_page, build_rankings, print_rankings, read_result
+
+    forms = [".html", *(f".{form}" for form in FORMATS["table"])]
+    if out.suffix not in forms:
+        problem = f'"{out.suffix}" is not a form of a leaderboard.'
+        raise UserError(out, problem, f"Give a name that ends in {', '.join(forms)}.")
 
     def refuse(error: OSError) -> None:
         raise UserError(
@@ -493,5 +498,8 @@ def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: 
         )
     results = [read_result(path) for path in paths]
     rankings = build_rankings(results)
-    write_text(out, build_page(rankings, title))
-    LOGGER.info("results: %d; rankings: %d; page: %s", len(results), len(rankings), out)
+    if out.suffix == ".html":
+        write_text(out, build_page(rankings, title))
+    else:
+        print_rankings(rankings, title).write([out])
+    LOGGER.info("results: %d; rankings: %d; written: %s", len(results), len(rankings), out)

@@ -411,6 +411,7 @@ def _exported(
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.ewok.exports.description import describe_items
     from worldprobe.benchmarks.ewok.exports.lm_eval_task import hub_files, task_files
+    from worldprobe.benchmarks.ewok.scoring import check_texts
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.report.dataset_folder import dataset_files
 
@@ -427,6 +428,7 @@ def _exported(
         )
     word = options.export_password(encrypt)
     items, canary = read_table(path, Items), read_provenance(path).canary
+    check_texts(items, path)
     if format == "lm-eval":
         return task_files(items, task, canary, word)
     # The rows are the table itself, byte for byte.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from cyclopts import App
 
 from worldprobe.benchmarks import settings_classes
 from worldprobe.cli.options import ConfigFiles
+from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.paths import LISTING, REGISTRY, REPOSITORY, RESULTS, shipped_file
 
@@ -27,9 +29,10 @@ def check(files: list[Path], /) -> None:
         files: configuration files, the strongest last
     """
     from worldprobe.settings import (
-        check_models,
         merge,
+        model_problems,
         read_registry,
+        read_site,
         read_study,
         read_yaml,
         registry_problems,
@@ -47,13 +50,25 @@ def check(files: list[Path], /) -> None:
         )
     registry = shipped_file(Path(str(settings.get("registry", REGISTRY))))
     if registry.is_file():  # otherwise one of the complaints says so
-        problems += registry_problems(read_yaml(registry))
+        wrong = registry_problems(read_yaml(registry))
+        models = (
+            settings.get("models")
+            if problems
+            else read_study(settings, files, settings_classes)["models"]
+        )
+        if not wrong and isinstance(models, list) and all(isinstance(one, str) for one in models):
+            known = read_registry(registry)
+            problems += model_problems(models, known, sources, str(registry))
+        problems += wrong
+    try:
+        read_site(shipped_file(Path("config/cluster.yaml")), os.environ)
+    except UserError as error:
+        problems.append(error)
     for complaint in problems[:-1]:
         print(complaint.lines(), file=sys.stderr)
     if problems:
         raise problems[-1]
     study = read_study(settings, files, settings_classes)
-    check_models(study, read_registry(registry), files, str(registry))
     asked = []
     for name in study["benchmarks"]:
         conditions = (study.get(name) or {}).get("conditions")

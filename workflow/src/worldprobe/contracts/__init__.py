@@ -39,7 +39,7 @@ class Column:
         isin: the only values.
         str_matches: a regular expression that fits the text from its start.
         str_startswith: what the text starts with.
-        min_length: characters that the text has at least.
+        min_length: characters that the text has at least, blanks at its ends not counted.
         description: what the values mean, where the name does not say it.
         optional: a file lacks it where no row has a value; it is then read without values.
     """
@@ -198,8 +198,10 @@ _RULES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any], str]]] = {
         lambda start: f"does not start with {start!r}",
     ),
     "min_length": (
-        lambda values, least: compute.less(compute.utf8_length(values), least),
-        lambda least: f"has fewer than {least} characters",
+        lambda values, least: compute.less(
+            compute.utf8_length(compute.utf8_trim_whitespace(values)), least
+        ),
+        lambda least: f"has fewer than {least} characters that are no blanks",
     ),
     "str_matches": (
         # A pattern that ends in $ would accept a newline after it.

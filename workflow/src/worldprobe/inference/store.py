@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from worldprobe.errors import UserError
+from worldprobe.errors import MachineError, UserError
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 
@@ -258,7 +258,12 @@ def _digest(content: bytes) -> str:
 
 def _read_lines(path: Path) -> list[Any] | None:
     """The lines of a file whose name ends in its digest, or None where the digest does not fit."""
-    content = path.read_bytes()
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        problem = f"holds answers and cannot be read ({error.strerror})."
+        fix = "Ask its owner to allow it (chmod -R g+rX), or keep answers elsewhere: --answers."
+        raise MachineError(path, problem, fix) from error
     is_whole = path.stem.endswith(f"-{_digest(content)}")
     return [json.loads(line) for line in content.split(b"\n")[:-1]] if is_whole else None
 

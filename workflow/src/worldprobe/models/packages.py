@@ -12,13 +12,12 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from worldprobe.errors import MachineError, UserError
-from worldprobe.files import check_place, whole_folder
+from worldprobe.files import locked, whole_folder
 
 #: How a package URL (ECMA-427) of Python's index begins.
 PREFIX = "pkg:pypi/"
@@ -35,20 +34,9 @@ def cache() -> Path:
         ) from error
 
 
-@contextlib.contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder in the cache, so that one process makes it.
-
-    Raises:
-        UserError: nothing can be written there.
-    """
-    from filelock import FileLock
-
-    lock = Path(f"{folder}.lock")
-    check_place(lock)
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(lock):
-        yield
+def alone(folder: Path) -> contextlib.AbstractContextManager[None]:
+    """Holds the lock of a folder in the cache, so that one process makes it."""
+    return locked(Path(f"{folder}.lock"))
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,15 @@ import time
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from worldprobe.benchmark import Workload
 from worldprobe.errors import MachineError, UserError
+from worldprobe.files import take_lock
 from worldprobe.log import LOGGER
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 #: Share of a GPU's memory that weights may take; activations, the cache of keys and values and the
@@ -432,20 +434,10 @@ def _try_lock(path: Path) -> FileLock | None:
     """The lock of a GPU, which every user of this machine may take; None while another process has
     it.
     """
+    path.parent.mkdir(mode=0o777, exist_ok=True)
+    with contextlib.suppress(PermissionError):  # it is another user's
+        path.parent.chmod(0o777)  # whatever the umask
     try:
-        path.parent.mkdir(mode=0o777, exist_ok=True)
-        with contextlib.suppress(PermissionError):  # it is another user's
-            path.parent.chmod(0o777)  # whatever the umask
-        lock = FileLock(path, timeout=0, mode=0o666)
-        lock.acquire()
-    except Timeout:
+        return take_lock(path, patience=0, mode=0o666)
+    except TimeoutError:
         return None
-    except (
-        OSError,
-        NotImplementedError,
-    ) as error:  # a disk without locks, on which it would be waited for ever
-        problem = f"cannot be used to keep GPUs apart ({error})."
-        raise MachineError(
-            path, problem, "Remove it, or name another place for temporary files: TMPDIR."
-        ) from error
-    return lock

@@ -21,7 +21,16 @@ from worldprobe.errors import UserError
 from worldprobe.files import read_text
 from worldprobe.models.registry import CAUSAL
 from worldprobe.report.page import asset, environment, render_template
-from worldprobe.report.sheet import decimals
+from worldprobe.report.sheet import (
+    ABSENT,
+    INTERVAL,
+    Column,
+    Sheet,
+    decimals,
+    is_absent,
+    number_column,
+    text_column,
+)
 from worldprobe.settings import Block, Finding, Source, check
 from worldprobe.settings.blocks import Text, absent
 
@@ -47,6 +56,14 @@ UNSET = (
 UNSET_OF_RUN = (
     *("batch_size", "device", "use_cache", "bootstrap_iters"),
     *("random_seed", "numpy_seed", "torch_seed", "fewshot_seed"),
+)
+#: The key of a benchmark's result, and the metric, of the mean over pairs of concepts.
+OVER_PAIRS = "mean_over_pairs"
+RANKS = (
+    "Each ranking holds models of one kind that were asked the same items in the same way. A"
+    " model's rank is 1 plus the number of models whose whole 95% interval lies above its own."
+    " Intervals of models with equal rank (=) overlap; worldprobe compare, paired by item, may"
+    " still find a difference. Models without an interval have no rank."
 )
 Share = Annotated[float, Field(ge=0, le=1)]
 Signed = Annotated[float, Field(ge=-1, le=1)]
@@ -137,10 +154,15 @@ class BenchmarkResult(Estimate):
     """How the model was asked, as tables name it."""
 
     asked: dict[str, str]
-    """How it was asked and averaged, in words; models are ranked where all of it is equal."""
+    """How it was asked and averaged, in words; models are ranked where all of it but the start
+    tokens is equal. No number of the model's stands here.
+    """
 
     items_digest: str
     """SHA-256 of what was asked, which is equal where two models were asked the same."""
+
+    mean_over_pairs: Estimate | None = absent()
+    """The accuracy in which every pair of concepts weighs the same, where a benchmark has pairs."""
 
     parts: list[PartOfResult]
     """Accuracy by group, and other metrics."""
@@ -276,15 +298,19 @@ class Score:
     @property
     def bounds(self) -> tuple[float, float]:
         """The smallest and the largest possible value."""
-        return (0.0, 1.0) if self.metric == "accuracy" else (-1.0, 1.0)
+        return (0.0, 1.0) if self.metric in ("accuracy", OVER_PAIRS) else (-1.0, 1.0)
 
 
 def list_scores(result: Mapping[str, Any]) -> list[Score]:
-    """All numbers of a checked result: of each benchmark overall accuracy first, then the parts."""
+    """All numbers of a checked result: of each benchmark overall accuracy first, then that over
+    pairs of concepts, then the parts.
+    """
     scores = []
     for name, stated in result["benchmarks"].items():
         groupings = {part["grouping"] for part in stated["parts"]} - {OVERALL}
         scores.append(Score(name, OVERALL, "accuracy", stated, stated))
+        if over_pairs := stated.get(OVER_PAIRS):
+            scores.append(Score(name, OVERALL, OVER_PAIRS, over_pairs, stated))
         for part in stated["parts"]:
             is_named_alike = part["grouping"] != OVERALL and (
                 len(groupings) > 1 or part["group"] == OVERALL
@@ -299,7 +325,10 @@ def describe(result: Mapping[str, Any], benchmark: str) -> str:
     """A model's numbers in one benchmark, for a reader."""
     stated = result["benchmarks"][benchmark]
     scores = [score for score in list_scores(result) if score.benchmark == benchmark]
-    rows = [(s.group if s.metric == "accuracy" else s.metric, s.estimate) for s in scores]
+    rows = [
+        (s.group if s.metric == "accuracy" else s.metric.replace("_", " "), s.estimate)
+        for s in scores
+    ]
     rows += stated["baselines"].items()
     published = (stated["published"] or {"means": {}})["means"]
     return render_template(
@@ -412,6 +441,19 @@ class Ranking:
         return self.rows[0].stated
 
     @property
+    def title(self) -> str:
+        """Whose ranking it is."""
+        return f"{self.stated['title']}: {self.kind} models"
+
+    @property
+    def asked(self) -> str:
+        """What all were asked, and how."""
+        stated = self.stated
+        asked = "".join(f"; {name}: {text}" for name, text in stated["asked"].items())
+        digest = stated["items_digest"][:12]
+        return f"{stated['n']} {stated['unit']}{asked}. Items' digest {digest}."
+
+    @property
     def groups(self) -> list[str]:
         """The domains or problems."""
         return list(dict.fromkeys(group for row in self.rows for group in row.groups))
@@ -484,6 +526,39 @@ def _rank(benchmark: str, results: Sequence[Mapping[str, Any]]) -> list[Row]:
     )
 
 
+def print_rankings(rankings: Sequence[Ranking], title: str) -> Sheet:
+    """The rankings as one table: a row per model, one ranking below the other."""
+    import pandas as pd
+
+    lines, notes = [], []
+    for number, ranking in enumerate(rankings, start=1):
+        notes.append(f"{number}: {ranking.asked}")
+        for row in ranking.rows:
+            line = {"ranking": number, "of": ranking.title, "rank": row.rank, "tied": row.is_tied}
+            line |= {"model": row.model, "loaded": row.facts, "asked": ranking.asked}
+            line |= {key: row.stated[key] for key in ("mean", "ci_low", "ci_high", "n")}
+            numbers = {name: one["mean"] for name, one in {**row.others, **row.groups}.items()}
+            lines.append(line | row.stated["counts"] | numbers)
+    return Sheet(
+        title=title,
+        frame=pd.DataFrame(lines).astype({"rank": "Int64"}),
+        columns=(
+            Column("Ranking", ("ranking", "of"), "{} {}".format, is_number=False, once=True),
+            Column("Rank", ("rank", "tied"), _rank_in_words),
+            text_column("Model", "model"),
+            text_column("Loaded as", "loaded"),
+            number_column("Accuracy", "mean"),
+            INTERVAL,
+        ),
+        notes=(RANKS, *notes),
+        group="ranking",
+    )
+
+
+def _rank_in_words(rank: Any, is_tied: bool) -> str:
+    return ABSENT if is_absent(rank) else f"{rank}{'=' * is_tied}"
+
+
 def build_page(rankings: Sequence[Ranking], title: str) -> str:
     """The page: one HTML file that loads nothing.
 
@@ -495,7 +570,8 @@ def build_page(rankings: Sequence[Ranking], title: str) -> str:
     made.filters["share"] = decimals(3)
     style, script = Markup(asset("page.css") + asset("leaderboard.css")), Markup(asset("sort.js"))
     template = made.from_string(asset("leaderboard.html.jinja"))
-    return template.render(title=title, rankings=rankings, style=style, script=script) + "\n"
+    shown = {"title": title, "ranks": RANKS, "rankings": rankings}
+    return template.render(**shown, style=style, script=script) + "\n"
 
 
 def task_name(score: Score) -> str:

@@ -10,6 +10,7 @@ from worldprobe.settings.documents import Keys, Source, read_yaml
 from worldprobe.settings.registry import (
     check_models,
     complete_card,
+    model_problems,
     read_registry,
     registry_problems,
 )

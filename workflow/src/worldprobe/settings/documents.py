@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +30,8 @@ _SAME = {
 #: Lists and mappings within one another at most: the loader in C ends the process where there are
 #: many thousands.
 DEEPEST = 100
+#: Values at most: fifty times the largest file of materials.
+MOST_VALUES = 1_000_000
 
 
 class Repeated(NamedTuple):
@@ -102,6 +105,7 @@ def parse_yaml(
         try:
             root = loader.get_single_node()
             if root is not None:
+                _check_aliases(name, root, {})
                 _note_lines(name, root, (), lines, repeated)
                 if (
                     kind is LOADER
@@ -176,6 +180,22 @@ def _check_depth(name: str, text: str, kind: Any) -> None:
                 f"is nested more than {DEEPEST} levels deep.",
                 "Give settings, or materials, as YAML.",
             )
+
+
+def _check_aliases(name: str, node: yaml.Node, sizes: dict[int, int]) -> int:
+    """The number of values, each as often as aliases repeat it; refuses a number that no file of
+    settings has (the "billion laughs").
+    """
+    if id(node) not in sizes:
+        inner = node.value if isinstance(node, yaml.CollectionNode) else []
+        nodes = chain.from_iterable(inner) if isinstance(node, yaml.MappingNode) else inner
+        sizes[id(node)] = 1  # of a list within itself
+        sizes[id(node)] = 1 + sum(_check_aliases(name, one, sizes) for one in nodes)
+        if sizes[id(node)] > MOST_VALUES:
+            problem = f"stands for more than {MOST_VALUES:,} values, by aliases of aliases."
+            where = f"{name}, line {node.start_mark.line + 1}"
+            raise UserError(where, problem, "Write out what the aliases (*) stand for.")
+    return sizes[id(node)]
 
 
 def dotted(keys: Keys) -> str:

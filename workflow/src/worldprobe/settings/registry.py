@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -352,20 +352,34 @@ def check_models(
             not distinguish.
     """
     sources = [read_yaml(path) for path in files]
+    for problem in model_problems(study["models"], registry, sources, registry_name):
+        raise problem
+
+
+def model_problems(
+    models: Sequence[str],
+    registry: Mapping[str, Any],
+    sources: Sequence[Source],
+    registry_name: str,
+) -> Iterator[UserError]:
+    """Every model that is not in the registry, or that figures could not distinguish from one
+    before it.
+    """
     shown: dict[str, str] = {}
-    for number, model in enumerate(study["models"]):
+    for number, model in enumerate(models):
         where = place(("models", number), sources, default="models")
         if model not in registry:
             near = did_you_mean(model, registry, "; it has no similar name.")
-            raise UserError(
+            yield UserError(
                 where,
                 f"models: {model}: no such model in {registry_name}{near}",
                 f"Choose one of its {len(registry)} models, or add an entry of that name to"
                 f" {registry_name}.",
             )
+            continue
         label = registry[model].get("display_name", model)
         if label in shown:
-            raise UserError(
+            yield UserError(
                 where,
                 f'models: {shown[label]} and {model} have the same display_name "{label}".',
                 f"Give one of them another display_name in {registry_name}.",

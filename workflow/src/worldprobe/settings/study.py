@@ -357,30 +357,34 @@ def _exists(path: str) -> bool:
     return any((folder / path).is_file() for folder in (Path(), REPOSITORY))
 
 
+#: A name that SLURM can have; one that begins with a dash would be an option of sbatch.
+SlurmName = Annotated[str, Field(pattern=r"^[^\s-]\S*$")]
+
+
 class Site(Block):
     """Facts of one SLURM site, for `snakemake --profile slurm`. Each key can also be set in the
     environment, e.g. as `WORLDPROBE_PARTITION`. Names are passed to SLURM as they are written.
     """
 
-    partition: str | None = None
+    partition: SlurmName | None = None
     """Partition of jobs without a GPU; null takes the site's default."""
 
-    gpu_partition: str | None = None
+    gpu_partition: SlurmName | None = None
     """Partition of jobs with GPUs; null takes the same as `partition`."""
 
-    account: str | None = None
+    account: SlurmName | None = None
     """Account that pays; null takes the user's default."""
 
-    qos: str | None = None
+    qos: SlurmName | None = None
     """Quality of service; null takes the default."""
 
-    constraint: str | None = None
+    constraint: SlurmName | None = None
     """Node features that jobs with GPUs need, e.g. a100-80gb."""
 
-    reservation: str | None = None
+    reservation: SlurmName | None = None
     """Reservation that jobs run in."""
 
-    cluster: str | None = None
+    cluster: SlurmName | None = None
     """Cluster that jobs are sent to, where SLURM has several; null takes the one of the login
     node.
     """
@@ -412,9 +416,9 @@ def read_site(path: Path | str, environment: Mapping[str, str]) -> dict[str, Any
     Raises:
         UserError: the file is missing, or it or the environment contains something else.
     """
-    source = read_yaml(path)
-    kind = extended(Site)
-    site = parse(kind, source.document or {}, [source]).model_dump()
+    source, kind = read_yaml(path), extended(Site)
+    stated = {} if source.document is None else source.document
+    site = parse(kind, stated, [source]).model_dump()
     given = {fact: text for fact in site if (text := environment.get(f"WORLDPROBE_{fact.upper()}"))}
-    stated = parse(kind, given, [Source("the environment's WORLDPROBE_...", given)], strict=False)
-    return site | stated.model_dump(exclude_unset=True)
+    more = parse(kind, given, [Source("the environment's WORLDPROBE_...", given)], strict=False)
+    return site | more.model_dump(exclude_unset=True)

@@ -77,10 +77,10 @@ class Items(
     )
     meta_template: int = column("Number of the unit within its domain, from 1.", gt=0)
     template: int = column("Number of the template within its unit, from 1.", gt=0)
-    context1: str = column("Target 1 fits this context, target 2 does not.")
-    context2: str = column("Target 2 fits this context, target 1 does not.")
-    target1: str = column("Sentence that fits context 1.")
-    target2: str = column("Sentence that fits context 2.")
+    context1: str = column("Target 1 fits this context, target 2 does not.", min_length=1)
+    context2: str = column("Target 2 fits this context, target 1 does not.", min_length=1)
+    target1: str = column("Sentence that fits context 1.", min_length=1)
+    target2: str = column("Sentence that fits context 2.", min_length=1)
     concept_a: str = column("Concept that the targets ask about.")
     concept_b: str = column(
         "Concept that it is contrasted with, where there is one.", nullable=True

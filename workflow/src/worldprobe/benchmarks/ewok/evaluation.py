@@ -16,8 +16,7 @@ from worldprobe.models.registry import CAUSAL, describe_kind
 from worldprobe.paths import EDITIONS, REPOSITORY
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import notes
-from worldprobe.report.results import benchmark_result, sample_of
-from worldprobe.report.sheet import span
+from worldprobe.report.results import benchmark_result, estimate, sample_of
 
 #: How a model is asked whose server gives no log probabilities of prompts.
 PROMPTED = "choice_free_zero"
@@ -81,6 +80,7 @@ def collect_evaluation(
         "grouping", key=lambda names: names != OVERALL, kind="stable"
     )
     by_pair = means[means["grouping"] == PAIRS].iloc[0]
+    counts = ("ties", "near_ties", "missing")
     is_official, kind = are_official(item_table, published), made.kind or CAUSAL
     eval_type, of_items = str(shown["eval_type"].iloc[0]), read_provenance(items)
     is_comparable = is_official and kind == CAUSAL and not is_prompted(eval_type)
@@ -90,8 +90,6 @@ def collect_evaluation(
         "asked by": ASKED_BY[is_prompted(eval_type)],
         "ties": "count 0.5",
         "average": "over the items of each version, then over versions",
-        "mean over pairs of concepts": f"{by_pair['mean']:.3f}"
-        f" ({span(by_pair['ci_low'], by_pair['ci_high'])})",
         "start tokens": _start_tokens(made.details.get("start", {}).get("before_text")),
         "items": "EWoK-core-1.0" if is_official else _named(materials),
         "versions": ", ".join(map(str, versions)),
@@ -107,7 +105,7 @@ def collect_evaluation(
     spread = f"Means of versions run from {overall['low']:.3f} to {overall['high']:.3f}."
     numbers = benchmark_result(
         shown,
-        ("ties", "near_ties", "missing"),
+        counts,
         title="EWoK",
         unit="items",
         chance=0.5,
@@ -115,6 +113,7 @@ def collect_evaluation(
         eval_type=eval_type,
         asked=asked,
         items_digest=made.inputs["items"],
+        mean_over_pairs=estimate(by_pair.to_dict(), counts),
         published={
             "source": published.sources["table1"],
             "is_comparable": is_comparable,

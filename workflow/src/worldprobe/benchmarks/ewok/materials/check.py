@@ -287,7 +287,8 @@ class _SlotCheck:
                 "Correct the name, or add that file.",
             )
             return
-        yield from self._judge_restrictions(slot, name, split_restrictions(written))
+        if classes[name].fillers:  # otherwise its file is complained of
+            yield from self._judge_restrictions(slot, name, split_restrictions(written))
 
     def _judge_restrictions(
         self, slot: str, name: str, restrictions: Sequence[str]

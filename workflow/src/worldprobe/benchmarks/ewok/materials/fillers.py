@@ -17,7 +17,9 @@ from worldprobe.errors import UserError, did_you_mean
 MAGNET = "the magnet"
 _MAGNET_KEY = ":is_magnet=true"
 #: No part of a sentence: what nobody sees, and the brackets of slots.
-_ODD = re.compile(rf"[{UNSEEN}{{}}\[\]]")
+_ODD = re.compile(rf"[{UNSEEN}{{}}\[\];\t]")
+#: What sums up the rows above it.
+_TOTALS = {"average", "count", "mean", "n", "sum", "total"}
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,9 @@ def read_filler_class(
                 "Fill it; restrictions require exact values such as true or false.",
             )
             continue
+        if filler.text.casefold() in {"item", *_TOTALS}:
+            what = "a header" if filler.text.casefold() == "item" else "a total"
+            problems.refuse(place, f'"{filler.text}" is {what}, no filler.', "Remove the line.")
         odd = _ODD.search(",".join(row))
         if odd or any(cell != cell.strip() for cell in row):
             what = (

@@ -284,8 +284,11 @@ def _missing(document: dict[str, Any]) -> Iterator[Fault]:
 
 
 def _entity_faults(entities: list[str]) -> Iterator[Fault]:
-    """Entities that a reader could not tell apart in a sentence."""
+    """Entities that a reader could not tell apart in a sentence, or with braces in them."""
     for number, entity in enumerate(entities):
+        if re.search(r"[{}]", entity):
+            problem = f"{entity!r} has braces, which would stand in the sentences."
+            yield ("entities", number), problem, "Write the name; entities have no placeholders."
         for other in entities[:number]:
             short, long = sorted((entity.casefold(), other.casefold()), key=len)
             if re.search(rf"(?<!\w){re.escape(short)}(?!\w)", long):
