@@ -256,6 +256,13 @@ class Road:
 
     def walk(self) -> None:
         """Everything that displays are made from."""
+        self.fill()
+        for condition in outputs.conditions(self.study):
+            self._judge(condition)
+        self._analyse()
+
+    def fill(self) -> None:
+        """Its templates and items."""
         block, templates = self.study["ewok"], self.files.table("templates")
         materials = block["materials"]
         how = [materials["source"], *option_words(materials, ["password", "compat"])]
@@ -266,8 +273,6 @@ class Road:
             kept = ["--release-filter"] if materials["release_filter"] else []
             line = shlex.join(["items", "fill", templates, *how, *items, *kept])
             self.do(f"{line} --out {self.files.items(condition)}")
-            self._judge(condition)
-        self._analyse()
 
     def _judge(self, condition: str) -> None:
         path = self.files.items(condition)
@@ -358,11 +363,14 @@ class Road:
         """Its tables and figures."""
         return benchmarks.benchmarks()["ewok"].wanted(self.study, self.registry)
 
-    def show(self, suffixes: Mapping[str, Sequence[str]]) -> list[Path]:
+    def show(
+        self, suffixes: Mapping[str, Sequence[str]], displays: Sequence[Display] | None = None
+    ) -> list[Path]:
         """Print and draw all of them, by the command of their rules.
 
         Args:
             suffixes: the forms of tables and of figures.
+            displays: these in place of all.
 
         Returns:
             The files.
@@ -375,7 +383,7 @@ class Road:
         }
         registry.write_text(yaml.safe_dump(cards, sort_keys=False), encoding="utf-8")
         files = []
-        for display in self.wanted():
+        for display in self.wanted() if displays is None else displays:
             inputs = " ".join(display.inputs_of(self.study, self.files.root))
             folder = Path(self.files.root, f"{display.kind}s")
             out = [folder / f"{display.name}.{form}" for form in suffixes[display.kind]]
@@ -402,9 +410,14 @@ class Road:
 
 
 def show_worldsense(
-    models: Sequence[str], problems: Sequence[str], skins: Sequence[str], promptings: int, form: str
+    models: Sequence[str],
+    problems: Sequence[str],
+    skins: Sequence[str],
+    promptings: int,
+    form: str,
+    asked_set: str = "test",
 ) -> list[Path]:
-    """Every table and figure of a study of WorldSense's test set, by simulated answers.
+    """Every table and figure of a study of one set of WorldSense, by simulated answers.
 
     Args:
         models: kinds of them (``MODELS``).
@@ -412,17 +425,19 @@ def show_worldsense(
         skins: that are used.
         promptings: number of ways of asking.
         form: of the files.
+        asked_set: the set.
     """
     ways = ["basic", "cot"][:promptings]
+    size = 4 if asked_set.endswith(("-hard", "-motion")) else 3
     block = {
-        **{"sets": ["test"], "promptings": ways, "controls": [], "skins": list(skins)},
-        **{"problems": list(problems), "sizes": [3], "per_cell": 1},
+        **{"sets": [asked_set], "promptings": ways, "controls": [], "skins": list(skins)},
+        **{"problems": list(problems), "sizes": [size], "per_cell": 1},
     }
     whole = {"study": "drawn", "benchmarks": ["worldsense"], "models": list(models)}
     study = settings.read_study({**whole, "worldsense": block}, [], benchmarks.settings_classes)
     root, trials = Path("results/drawn/worldsense"), "trials.parquet"
-    part = option_words({"problems": list(problems), "skins": list(skins), "sizes": [3]})
-    line = shlex.join(["worldsense", "generate", "test", *part, "--per-cell", "1"])
+    part = option_words({"problems": list(problems), "skins": list(skins), "sizes": [size]})
+    line = shlex.join(["worldsense", "generate", asked_set, *part, "--per-cell", "1"])
     assert run(f"{line} --out {trials}") == 0
     asked = read_table(trials, Trials)
     said = {
@@ -442,7 +457,7 @@ def show_worldsense(
         path = Path(f"{way}___{model}___results.jsonl")
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         answers.append(str(path))
-    sets = shlex.join(["--set", "test", trials, *answers])
+    sets = shlex.join(["--set", asked_set, trials, *answers])
     summaries = root / "summaries.parquet"
     commands = {
         summaries: f"worldsense summarize {sets}",

@@ -82,10 +82,10 @@ def test_a_pair_of_concepts_without_a_sentence_of_its_own_is_judged_by_the_words
     assert found["side_words"].between(0, 1).all()
 
 
-def show_trials(models, problems, skins, promptings):
+def show_trials(models, problems, skins, promptings, asked_set="test"):
     """Walk a study of WorldSense in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        files = show_worldsense(models, problems, skins, promptings, "csv")
+        files = show_worldsense(models, problems, skins, promptings, "csv", asked_set)
         assert all(path.is_file() for path in files)
         made_of = {"worldsense_trial_problems", "worldsense_entities", "worldsense_samples"}
         assert made_of <= {path.stem for path in files}
@@ -94,6 +94,16 @@ def show_trials(models, problems, skins, promptings):
 @pytest.mark.parametrize("models", [["silent"], ["silent", "halting", "perfect"]])
 def test_trials_of_one_problem_and_one_skin_with_few_answers_have_all_tables_and_figures(models):
     show_trials(models, ["Compl.normal"], ["tall/short"], 1)
+
+
+@pytest.mark.parametrize(
+    ("asked_set", "problem"),
+    [("test-motion", "Compl.motion"), ("test-hard", "Consist.hard"), ("ood-query", None)],
+)
+def test_other_sets_of_one_problem_that_nobody_answers_have_all_tables_and_figures(
+    asked_set, problem
+):
+    show_trials(["silent"], [problem] if problem else [], [], 1, asked_set)
 
 
 @pytest.mark.slow

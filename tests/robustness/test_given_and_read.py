@@ -16,6 +16,7 @@ from pyarrow import parquet
 from command_line import run
 from worldprobe.benchmarks import find
 from worldprobe.benchmarks.worldsense.skins.skins import FOLDER as SKINS
+from worldprobe.commented_csv import read_rows
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
 from worldprobe.settings import read_site, read_yaml
@@ -51,6 +52,16 @@ def test_a_header_in_the_middle_is_no_item(tmp_path: Path) -> None:
     (tmp_path / "pairs.yaml").write_text(stated)
     with pytest.raises(UserError, match="repeats the header"):
         find(str(tmp_path / "pairs.yaml")).asking.items({})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("sep=,\nitem,large\nthe box,true\n", "only Excel"), ('{"item": "the box"}\n', "is JSON")],
+)
+def test_what_is_called_csv_and_is_none_is_named(text: str, words: str) -> None:
+    """D3."""
+    with pytest.raises(UserError, match=words):
+        list(read_rows("fillers.csv", text.encode()))
 
 
 def semicolons(path: Path) -> None:

@@ -1,7 +1,13 @@
 """A download is the file that was meant, or nothing."""
 
+import bz2
+import errno
+import gzip
 import hashlib
+import io
+import ssl
 import threading
+import zipfile
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -9,13 +15,46 @@ from pathlib import Path
 
 import pytest
 
-from worldprobe.errors import UserError
+from worldprobe.errors import MachineError, UserError
 from worldprobe.sources import by_reason, download, read_source, shipped_files, source_files
 
-CONTENT = b"some bytes of ours" * 1000
+
+def zipped(text: bytes) -> bytes:
+    """An archive of one file."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("text", text)
+    return packed.getvalue()
+
+
+CONTENT = zipped(b"some bytes of ours" * 1000)
 
 
 class Quiet(SimpleHTTPRequestHandler):
+    """Files of a folder; below /cut/ the first half of each, below /silent/ without its length,
+    below /moved/ a redirection, below a number that status.
+    """
+
+    def do_GET(self) -> None:
+        kind, _, name = self.path[1:].rpartition("/")
+        if kind.isdigit():
+            self.send_error(int(kind))
+            return
+        if kind == "moved":
+            self.send_response(302)
+            self.send_header("Location", f"/{name}")
+            self.end_headers()
+            return
+        if kind not in ("cut", "silent"):
+            super().do_GET()
+            return
+        content = Path(self.directory, name).read_bytes()
+        self.send_response(200)
+        if kind == "cut":
+            self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content[: len(content) // 2])
+
     def log_message(self, *_: object) -> None:
         pass
 
@@ -76,7 +115,7 @@ def test_of_a_file_whose_digest_nobody_knows_the_first_one_holds(url: str, tmp_p
     download(url, None, path)
     record = path.with_name("file.zip.sha256")
     assert record.read_text() == f"{hashlib.sha256(CONTENT).hexdigest()}  file.zip\n"
-    (tmp_path / "served" / "file.zip").write_bytes(b"a newer one")
+    (tmp_path / "served" / "file.zip").write_bytes(zipped(b"a newer one"))
     download(url, None, path)
     assert path.read_bytes() == CONTENT, "what is there is not fetched again"
     path.unlink()
@@ -92,6 +131,87 @@ def test_a_file_that_the_user_put_in_place_is_its_own_first_use(tmp_path: Path) 
     assert (
         (tmp_path / "file.zip.sha256").read_text().startswith(hashlib.sha256(CONTENT).hexdigest())
     )
+
+
+@pytest.mark.parametrize("kind", ["cut", "silent"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("file.zip", CONTENT),
+        ("file.gz", gzip.compress(CONTENT)),
+        ("file.bz2", bz2.compress(CONTENT)),
+    ],
+)
+def test_a_part_of_a_file_is_not_its_first_use(
+    url: str, tmp_path: Path, kind: str, name: str, content: bytes
+) -> None:
+    (tmp_path / "served" / name).write_bytes(content)
+    path, place = tmp_path / "got" / name, url.removesuffix("file.zip")
+    expected = "bytes too early" if kind == "cut" else "is not a whole"
+    with pytest.raises(UserError, match=expected):
+        download(f"{place}{kind}/{name}", None, path)
+    assert list(path.parent.iterdir()) == []
+    download(f"{place}{name}", None, path)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("name", ["file.zip", "file.gz", "file.bz2"])
+def test_a_page_in_place_of_a_file_is_not_its_first_use(
+    url: str, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "served" / name).write_bytes(b"<html>Please log in.</html>")
+    path = tmp_path / "got" / name
+    with pytest.raises(UserError, match=f"is not a whole {path.suffix} file"):
+        download(url.replace("file.zip", name), None, path)
+    assert list(path.parent.iterdir()) == []
+    path.write_bytes(b"<html>Please log in.</html>")
+    with pytest.raises(UserError, match=f"is not a whole {path.suffix} file"):
+        download(url.replace("file.zip", name), None, path)
+    assert not path.with_name(f"{name}.sha256").exists(), "a page that somebody saved"
+
+
+def test_a_web_page_is_never_taken_for_a_file(url: str, tmp_path: Path) -> None:
+    (tmp_path / "served" / "login.html").write_text("<html>Please log in.</html>")
+    with pytest.raises(UserError, match=r"cannot be downloaded \(.*a web page in its place"):
+        download(url.replace("file.zip", "login.html"), None, tmp_path / "got" / "vectors.txt")
+    assert list((tmp_path / "got").iterdir()) == []
+
+
+@pytest.mark.parametrize("status", [404, 429, 500])
+def test_a_refusal_is_one_error_and_leaves_nothing(url: str, tmp_path: Path, status: int) -> None:
+    with pytest.raises(UserError, match=f"status {status}"):
+        download(url.replace("file.zip", f"{status}/file.zip"), None, tmp_path / "got" / "file.zip")
+    assert list((tmp_path / "got").iterdir()) == []
+
+
+def test_a_redirection_is_followed(url: str, tmp_path: Path) -> None:
+    download(url.replace("file.zip", "moved/file.zip"), None, tmp_path / "got" / "file.zip")
+    assert (tmp_path / "got" / "file.zip").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("error", [ssl.SSLEOFError(8, "cut"), OSError(errno.EHOSTUNREACH, "gone")])
+def test_a_connection_that_breaks_is_one_error_and_leaves_nothing(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError
+) -> None:
+    def break_off(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("http.client.HTTPResponse.read", break_off)
+    with pytest.raises(UserError, match="cannot be downloaded"):
+        download(url, None, tmp_path / "got" / "file.zip")
+    assert list((tmp_path / "got").iterdir()) == []
+
+
+def test_a_disk_without_space_is_one_error_and_leaves_nothing(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("shutil.copyfileobj", fill)
+    with pytest.raises(MachineError, match="No space left"):
+        download(url, None, tmp_path / "got" / "file.zip")
+    assert list((tmp_path / "got").iterdir()) == []
 
 
 def test_where_only_an_md5_digest_is_published_it_counts(url: str, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 profile, which reproduces both papers as it is typed.
 """
 
+import gzip
 import re
 import subprocess
 import sys
@@ -89,7 +90,7 @@ def test_files_are_fetched_by_one_rule_and_a_study_goes_on_without_those_that_ca
     assert "without google_1grams" in said(alone)
 
     for part in "ab":
-        (folder / "served" / f"{part}.gz").write_bytes(b"counts")
+        (folder / "served" / f"{part}.gz").write_bytes(gzip.compress(b"counts"))
     check_success(snakemake(folder, *targets, configuration=study))
     there = said(snakemake(folder, "--dry-run", "--printshellcmds", configuration=study))
     assert "--frequency=ngrams" in there

@@ -83,8 +83,8 @@ def check_marks(results: Path) -> None:
     assert [path for path in tables if not read_provenance(path).details.get("rehearsal")] == []
     for page in (results / "report.html", *results.glob("items.html")):
         assert "This is a rehearsal" in page.read_text()
-    for figure in results.glob("*/figures/*.svg"):
-        assert "rehearsal" in figure.read_text()
+    for shown in (*results.glob("*/figures/*.svg"), *results.glob("*/[ft]*/*.csv")):
+        assert "rehearsal" in shown.read_text()
 
 
 def test_the_papers_configuration_is_rehearsed_to_its_last_figure(

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -30,3 +31,12 @@ def test_without_r_and_without_a_way_to_install_it_three_ways_out_are_named(
         "ewok={mixed_model: {enabled: false}}",
     ):
         assert words in told.stderr
+
+
+def test_containers_that_no_rule_has_are_refused(
+    snakemake: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    """D2: jobs ran outside any container, or did not find their Python."""
+    done = snakemake(tmp_path, "--dry-run", "--sdm", "apptainer")
+    assert done.returncode
+    assert "no rule has a container of its own" in done.stdout + done.stderr

@@ -4,7 +4,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import time
 from functools import cache, partial
@@ -52,7 +51,15 @@ ENVS = HOME / "envs"
 
 # Jobs call `worldprobe`: workflow/bin runs the code that belongs to these rules, in the Python that runs Snakemake, activated or
 # not, or with --sdm in that of the job's environment. Rules of a workflow that uses this one as a module see one more command.
-HAS_ENVIRONMENTS = bool(workflow.deployment_settings.deployment_method)
+DEPLOYED_BY = {method.name.lower() for method in workflow.deployment_settings.deployment_method}
+if "apptainer" in DEPLOYED_BY:
+    advice = "Build envs/worldprobe.def and run Snakemake inside it (docs/cluster.md), or take --sdm conda."
+    sys.exit(
+        UserError(
+            "--sdm apptainer", "does nothing: no rule has a container of its own.", advice
+        ).lines()
+    )
+HAS_ENVIRONMENTS = bool(DEPLOYED_BY)
 SOURCE = jobs_source(HOME, HAS_ENVIRONMENTS)
 shell.prefix(
     f"export WORLDPROBE_SOURCE={shlex.quote(SOURCE)}"
@@ -163,6 +170,7 @@ study, registry, registry_file, site = (
         RESULTS_FOLDER,
     )
 )
+study = status.without_retries(study)
 #: Files and baselines that an earlier run could not fetch, and why; the study is made without them, and they are tried again.
 UNFETCHED = status.share_with_jobs(
     {} if ARCHIVED else status.unfetched(study),
@@ -179,6 +187,8 @@ registry_file = settings.shown_registry(
 #: What tables, and what figures show of the models; nothing else in their cards makes either again.
 NAMES, NAMES_AND_COLOURS = (roster_of(registry).digest(colours) for colours in (False, True))
 STUDY = StudyPaths.of(study)
+if not ARCHIVED:
+    checked(archived.refuse_unpacked, Path(STUDY.root))
 
 #: Resources that --resources limits.
 GIVEN = set(workflow.global_resources)
@@ -237,17 +247,26 @@ def opening_words():
     return what_it_takes() if {*workflow.dag_settings.targets} <= {"all"} else []
 
 
-def go_on_without_what_failed():
-    """Say what a run that failed has not got; a run that kept going makes the rest without it."""
+def go_on_without_what_failed(logs):
+    """Say what a run that failed has not got; a run that kept going makes the rest without it, unless somebody stopped it, or forced
+    rules, which the rest would ask again."""
     if ARCHIVED:
         return
-    keeps_going = workflow.execution_settings.keep_going
-    rest = status.rest_of_run(ASKED_FOR, MISSING, UNFETCHED, sys.argv) if keeps_going else []
+    asked, places = workflow.dag_settings, []
+    if workflow.overwrite_workdir is not None:
+        files = [str(path) for path in workflow.config_settings.configfiles]
+        places = ["--snakefile", str(workflow.main_snakefile), "--directory", os.getcwd()]
+        places += ["--configfile", *files] if files else []
+    is_forced = asked.forceall or asked.forcetargets or asked.forcerun
+    goes_on = (
+        workflow.execution_settings.keep_going and not is_forced and not status.was_stopped(logs)
+    )
+    rest = status.rest_of_run(ASKED_FOR, MISSING, UNFETCHED, sys.argv, places) if goes_on else []
     for line in status.after_failure(ASKED_FOR, registry, MISSING, UNFETCHED, bool(rest)):
         print(line, file=sys.stderr)
     if rest:
         print("The rest is made now, without what is named here.", file=sys.stderr)
-        subprocess.run(rest)
+        status.make_rest(rest)
 
 
 def closing_words(wildcards):

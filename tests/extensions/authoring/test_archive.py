@@ -6,6 +6,7 @@ import json
 import shutil
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -19,7 +20,13 @@ from worldprobe.benchmark import FORMATS
 from worldprobe.benchmarks import settings_classes
 from worldprobe.contracts import read_provenance, table_name
 from worldprobe.errors import UserError
-from worldprobe.operations.archived import Archived, open_archive, open_given, unpack
+from worldprobe.operations.archived import (
+    Archived,
+    open_archive,
+    open_given,
+    refuse_unpacked,
+    unpack,
+)
 from worldprobe.operations.record import recorded_settings
 from worldprobe.settings import read_study
 from worldprobe_authoring.search import open_content
@@ -125,7 +132,7 @@ def test_a_study_is_opened_without_its_benchmark_registry_and_models(pairs, else
     assert archive.as_drawn() == []
     note = Path("results/mine/archive.json")
     unpack("../home/mine.zip", note)
-    there = {str(path) for path in Path("results").rglob("*") if path.is_file()}
+    there = {str(path) for path in Path("results").rglob("[!.]*") if path.is_file()}
     assert there == {*archive.unpacked(), str(note)}
     assert "results/mine/small/scores/one.parquet" in there
     registry = archive.settings.registry_file
@@ -172,6 +179,99 @@ def test_nothing_of_a_study_is_set_beside_an_archive(pairs, elsewhere):
     assert open_given({}) is None
     with pytest.raises(UserError, match="says nothing beside archive"):
         open_given({"archive": "../home/mine.zip", "models": ["one"]})
+
+
+def changed(packed, path, **parts):
+    """Write an archive whose record says something else in some parts."""
+    record = json.loads(packed["results/mine/study.json"]) | parts
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in {
+            **packed,
+            "results/mine/study.json": json.dumps(record).encode(),
+        }.items():
+            archive.writestr(name, content)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"study": {"study": "mine"}},
+        {"study": {"study": "mine", "benchmarks": [5]}},
+        {"cards": {"one": 5}},
+        {"missing": {"one": 5}},
+        {"trained": {"one": "many"}},
+        {"took": {"run_times": 5}},
+        {"definitions": {"small.yaml": 7}},
+    ],
+    ids=str,
+)
+def test_a_record_of_another_form_is_one_clear_error(packed, elsewhere, parts):
+    changed(packed, "mine.zip", **parts)
+    elsewhere()
+    with pytest.raises(UserError, match="is not the record of a study"):
+        open_archive("../home/mine.zip")
+
+
+@pytest.mark.parametrize("name", ["../../x.parquet", "/tmp/x.parquet", "a\\..\\x", "small/scores"])
+def test_what_an_archive_only_describes_is_written_nowhere_else_either(packed, elsewhere, name):
+    some = next(iter(json.loads(packed["provenance.json"]).values()))
+    packed["provenance.json"] = json.dumps({name: some}).encode()
+    changed(packed, "mine.zip")
+    elsewhere()
+    assert run("archive unpack ../home/mine.zip --out results/mine/archive.json") == 2
+    assert not [path for path in Path("..").rglob("x*") if path.suffix != ".zip"]
+
+
+def test_a_trained_model_has_no_name_that_leads_elsewhere(packed, elsewhere):
+    changed(packed, "mine.zip", trained={"../../../x": 5})
+    elsewhere()
+    with pytest.raises(UserError, match="outside the folder"):
+        open_archive("../home/mine.zip")
+    assert run("archive unpack ../home/mine.zip --out results/mine/archive.json") == 2
+    assert not list(Path("..").rglob("x"))
+
+
+def test_an_archive_for_which_the_disk_has_no_room_is_refused(elsewhere, pairs, monkeypatch):
+    elsewhere()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
+    with pytest.raises(UserError, match="GB are free here"):
+        unpack("../home/mine.zip", Path("results/mine/archive.json"))
+    assert not [path for path in Path().rglob("*") if path.is_file()]
+
+
+def test_nothing_of_an_earlier_archive_stays_beside_the_next_but_what_is_ones_own(
+    packed, elsewhere
+):
+    packed["results/mine/small/tables/earlier.csv"] = b"x"
+    packed["results/mine/small/earlier.parquet"] = b"x"
+    changed(packed, "earlier.zip")
+    elsewhere()
+    note = Path("results/mine/archive.json")
+    unpack("../home/earlier.zip", note)
+    for name in ("small/tables/earlier.csv", "notes.txt"):
+        Path("results/mine", name).parent.mkdir(exist_ok=True, parents=True)
+        Path("results/mine", name).write_text("x")
+    note.unlink()  # as Snakemake does before the job
+    assert open_archive("../home/mine.zip").is_packed
+    unpack("../home/mine.zip", note)
+    there = {path.name for path in Path("results").rglob("*") if path.is_file()}
+    assert not [name for name in there if "earlier" in name]
+    assert {"notes.txt", "summaries.parquet"} <= there
+
+
+def test_a_folder_of_ones_own_is_never_taken_for_an_unpacked_one(pairs):
+    note = pairs / "archive.json"
+    unpack("results/mine", note)
+    refuse_unpacked(pairs)
+    with pytest.raises(UserError, match="has results of its own"):
+        open_archive("mine.zip")
+
+
+def test_a_study_is_not_run_among_an_archives_results(pairs, elsewhere):
+    elsewhere()
+    unpack("../home/mine.zip", Path("results/mine/archive.json"))
+    with pytest.raises(UserError, match=r"has the study of mine\.zip"):
+        refuse_unpacked(Path("results/mine"))
 
 
 @pytest.mark.parametrize("fault", ["foreign", "cut", "damaged", "newer", "outside"])
@@ -314,6 +414,18 @@ def test_a_page_that_repeats_a_protected_sentence_is_protected_too(guarded, monk
     monkeypatch.setenv("WORLDPROBE_RELEASE_PASSWORD", "open sesame")
     assert run(f"{line} --encrypt --notices-from garden") == 0
     assert "with one hand" not in plain(Path("guarded.zip"))
+
+
+def test_every_form_of_what_repeats_a_protected_sentence_is_protected(guarded, monkeypatch):
+    """A picture's PDF and PNG cannot be searched as its SVG can."""
+    (guarded.folder / "ewok/tables/dataset.md").write_text(f"Mehitabel {guarded.sentence}.")
+    monkeypatch.setenv("WORLDPROBE_RELEASE_PASSWORD", "open sesame")
+    line = f"archive pack {guarded.folder} --out guarded.zip"
+    assert run(f"{line} --encrypt --notices-from garden") == 0
+    with zipfile.ZipFile("guarded.zip") as archive:
+        is_closed = {one.filename: bool(one.flag_bits & 1) for one in archive.infolist()}
+    assert all(is_closed[name] for name in DRAWN)
+    assert not is_closed["results/guarded/report.html"]
 
 
 def test_every_kind_of_table_with_item_text_has_a_column_by_which_it_is_left_out():

@@ -4,7 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.contracts import validate
+from command_line import run
+from simulated_judgements import simulate_judgements
+from worldprobe.benchmarks.ewok.contracts import Items, Judgements
+from worldprobe.contracts import read_provenance, read_table, validate, write_table
+from worldprobe.files import digest_file
+from worldprobe.provenance import Provenance
 from worldprobe_authoring.labels import LabelAudit, audit_labels, label_audit
 
 
@@ -59,3 +64,18 @@ def test_one_version_has_no_other_fillings_and_a_model_without_answers_none_agai
     found = audit_labels(one)
     assert found[["models_against", "people_against", "elsewhere"]].isna().all(axis=None)
     assert label_audit(found).cells() == []
+
+
+def test_fillers_are_shown_with_the_canary_by_which_archives_know_our_own(tmp_path):
+    items, judged = tmp_path / "items.parquet", tmp_path / "judged.parquet"
+    assert run(f"items build builtin --limit 13 --versions 0 --out {items}") == 0
+    table = read_table(items, Items)
+    odds = np.full((1, len(table), 2), 0.5)
+    rows = simulate_judgements(table, odds, ["a"], "logprobs", seed=1)
+    rows = rows[[name for name in Judgements.columns if name in rows]]
+    made = Provenance(inputs={"items": digest_file(items)})
+    write_table(rows, Judgements, judged, made)
+    out = tmp_path / "audit.parquet"
+    assert run(f"materials audit-labels {judged} --items {items} --out {out}") == 0
+    assert read_table(out, LabelAudit)["fillers"].notna().all()
+    assert read_provenance(out).canary == read_provenance(items).canary is not None

@@ -1,16 +1,22 @@
 """Stand-ins for models in a rehearsal: of their architectures, tiny, and never taken for a model."""
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from transformers import AutoConfig
+from transformers import AutoConfig, AutoModelForCausalLM
 
+import worldprobe
 from command_line import run
 from worldprobe.cli.engines import Model
 from worldprobe.contracts import read_provenance
+from worldprobe.errors import UserError
+from worldprobe.models.checkpoint import made_by_model
 from worldprobe.models.engine import Decoding, Loglikelihood, Message
-from worldprobe.models.stand_ins import make_stand_in, read_description, stands_for
+from worldprobe.models.stand_ins import is_of_rehearsal, make_stand_in, read_description
 from worldprobe.models.transformers_engine import open_engine
+from worldprobe.provenance import REHEARSAL_MARK, Provenance
 from worldprobe.settings.registry import REHEARSAL_ENDPOINT
 
 #: Those of the two papers, and some of users'.
@@ -37,7 +43,7 @@ def test_a_stand_in_is_of_its_architecture_and_scores_like_a_model(
     assert all(score < 0 for score in scores)
     assert scores[0] != scores[1]
     assert engine.facts.has_chat == is_chat
-    assert stands_for(folder) == "model"
+    assert is_of_rehearsal(folder)
 
 
 @pytest.mark.parametrize("described", ["gpt2", "gemma+chat", "mixtral"])
@@ -78,6 +84,33 @@ def test_a_stand_in_is_refused_where_its_numbers_could_be_taken_for_a_result(
     assert run(f"evaluate {folder} --work {tmp_path / 'work'} --limit 2") == 2
     assert "stands in for a model in a rehearsal" in capsys.readouterr().err
     assert not (tmp_path / "work").exists()
+    with pytest.raises(UserError, match="stands in for a model"):
+        worldprobe.load_model(folder)
+    served = f"--endpoint {REHEARSAL_ENDPOINT} --model gpt-4"
+    assert run(f"evaluate {served} --work {tmp_path / 'work'} --limit 2") == 2
+    assert not (tmp_path / "work").exists()
+
+
+def test_what_is_saved_from_a_stand_in_is_still_one(tmp_path: Path) -> None:
+    AutoModelForCausalLM.from_pretrained(make("gpt2", tmp_path / "m")).save_pretrained(
+        tmp_path / "tuned"
+    )
+    assert is_of_rehearsal(None, str(tmp_path / "tuned"))
+    assert not is_of_rehearsal(None, "openai-community/gpt2", str(tmp_path))
+
+
+def test_a_model_that_a_rehearsal_trained_is_refused_also_once_it_is_moved(
+    tmp_path: Path, tiny_checkpoint: Callable[..., Path]
+) -> None:
+    folder = shutil.copytree(tiny_checkpoint("gpt2"), tmp_path / "rehearsal" / "m")
+    assert not is_of_rehearsal(str(folder))
+    (folder.parent / REHEARSAL_MARK).touch()
+    assert is_of_rehearsal(str(folder))
+    scratch = pytest.importorskip("worldprobe_training.scratch")
+    how = scratch.ScratchSettings()
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    scratch.save_model(model, folder, folder, "m", how, Provenance(details={"loss": 1.0}))
+    assert is_of_rehearsal(str(folder.rename(tmp_path / "moved")))
 
 
 def test_scores_of_a_stand_in_say_so_wherever_they_are_written(
@@ -94,6 +127,8 @@ def test_scores_of_a_stand_in_say_so_wherever_they_are_written(
 
 def test_a_served_model_is_answered_for_by_a_server_of_the_job_itself() -> None:
     engine = Model(checkpoint="gpt-4", engine="openai", endpoint=REHEARSAL_ENDPOINT).open()
+    made = made_by_model(engine.facts, 1, "gpt-4", {}, {"answers": {"made_by": []}})
+    assert made.details["rehearsal"] is True
     prompts = [(Message("user", f"Is lamp {number} TRUE or FALSE?"),) for number in range(40)]
     asked = dict(engine.generate(prompts, Decoding(max_new_tokens=4)))
     assert asked == dict(engine.generate(prompts, Decoding(max_new_tokens=4)))

@@ -129,6 +129,44 @@ def test_what_a_study_takes_is_said_before_the_first_job(
     assert "(HF_TOKEN is set)" in text
 
 
+def test_weights_of_one_checkpoint_count_once_and_unknown_sizes_are_not_nothing(
+    papers: Papers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, registry, _, site = papers()
+    study |= {"benchmarks": ["ewok"], "models": ["gpt2_xl", "phi_1"]}
+
+    def weights(**changes: Any) -> str:
+        cards = {**registry, "phi_1": registry["phi_1"] | changes}
+        [line] = [
+            line for line in costs.forecast(study, cards, site, {}) if line.startswith("  weights")
+        ]
+        return line.partition(", into")[0].strip()
+
+    assert weights() == "weights: 2 models to download, about 6 GB"
+    unknown = "weights: 2 models to download, about 3 GB and 1 of unknown size"
+    assert weights(parameters=None) == unknown
+    same = {key: registry["gpt2_xl"][key] for key in ("checkpoint", "revision", "parameters")}
+    assert weights(**same) == "weights: 1 models to download, about 3 GB"
+    study["models"] = ["phi_1"]
+    assert weights(parameters=None) == "weights: 1 models to download, size unknown"
+
+
+def test_free_space_is_known_below_a_folder_that_may_not_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, **_: Any) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    there = access.free_gb(tmp_path)
+    real = Path.stat
+    monkeypatch.setattr(
+        Path,
+        "stat",
+        lambda path, **how: refuse(path) if "closed" in str(path) else real(path, **how),
+    )
+    assert access.free_gb(tmp_path / "closed" / "my hub") == pytest.approx(there, rel=0.1)
+
+
 def test_more_questions_and_longer_answers_ask_for_more_time(papers: Papers) -> None:
     study, registry, _, site = papers()
 

@@ -157,6 +157,55 @@ def test_no_published_number_is_compared_with_one_of_a_rehearsal(
     assert read_provenance(out).details.get("rehearsal", False) == (folder == "rehearsal")
 
 
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    """Judgements of two models in a rehearsal's folder."""
+    place = tmp_path / "rehearsal" / "judgements.parquet"
+    place.parent.mkdir()
+    (place.parent / REHEARSAL_MARK).touch()
+    items = simulate_items(30, 1, seed=1)
+    odds = np.full((2, len(items), 2), 0.5)
+    rows = simulate_judgements(items, odds, ["a", "b"], "logprobs", seed=1)
+    write_table(rows, Judgements, place, Provenance())
+    return place
+
+
+def test_every_form_of_a_table_and_of_a_figure_says_it_wherever_it_is_written(
+    judged: Path, tmp_path: Path
+) -> None:
+    summaries = tmp_path / "summaries.parquet"
+    assert run(f"summarize {judged} --out {summaries}") == 0
+    forms = {
+        f"table mean_accuracy {summaries}": ["t.csv", "t.tex", "t.md", "t.json"],
+        f"figure accuracy_by_domain {summaries}": ["f.csv", "f.svg"],
+    }
+    for line, names in forms.items():
+        assert run(f"{line} --out {' '.join(str(tmp_path / name) for name in names)}") == 0
+        for name in names:
+            assert "rehearsal" in (tmp_path / name).read_text(), name
+    for name in ("t.csv", "f.csv"):
+        assert set(pd.read_csv(tmp_path / name)["rehearsal"]) == {"no result"}
+
+
+def test_comparisons_of_a_rehearsal_say_so_and_are_no_json(
+    judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(f"compare {judged} --out {tmp_path / 'c.parquet'}") == 0
+    assert "None of its numbers is a result" in capsys.readouterr().out
+    assert run(f"compare {judged} --out {tmp_path / 'c.json'}") == 2
+    assert not (tmp_path / "c.json").exists()
+
+
+def test_a_link_into_a_rehearsal_is_of_it_and_a_way_through_it_is_not(tmp_path: Path) -> None:
+    for name in ("rehearsal/s", "s"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "x.csv").touch()
+    (tmp_path / "rehearsal" / REHEARSAL_MARK).touch()
+    (tmp_path / "link").symlink_to(tmp_path / "rehearsal" / "s")
+    assert is_rehearsed(tmp_path / "link" / "x.csv")
+    assert not is_rehearsed(tmp_path / "rehearsal" / ".." / "s" / "x.csv")
+
+
 def test_answers_of_a_rehearsal_are_not_exported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -168,4 +217,5 @@ def test_answers_of_a_rehearsal_are_not_exported(
     assert run(f"worldsense ask {trials} {asked} --out {answers}") == 0
     assert run(f"worldsense export-results {answers} --out {tmp_path / 'official'}") == 2
     assert "of a rehearsal" in capsys.readouterr().err
+    assert run(f"worldsense analyse {trials} {answers} --out {tmp_path / 'official'}") == 2
     assert not (tmp_path / "official").exists()

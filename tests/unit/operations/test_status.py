@@ -7,11 +7,14 @@ import pytest
 
 from worldprobe.benchmarks.ewok.outputs import evidence
 from worldprobe.operations.status import (
+    REST,
     after_failure,
     after_success,
     missing_models,
     progress,
     rest_of_run,
+    was_stopped,
+    without_retries,
 )
 
 STUDY: dict[str, Any] = {
@@ -103,20 +106,44 @@ def test_the_rest_is_made_after_a_run_in_which_all_but_failed_models_are_done(
     log(tmp_path, "other", "error: other\n  problem: is broken.\n  fix: Mend it.\n")
     assert rest("all") == [], "mine was interrupted"
     finish(tmp_path, "mine")
-    more = ["fetch_again=false", "ask_again=false"]
-    assert rest("all")[3:] == ["all", "--config", *more, "--nolock"]
-    assert rest("--config", "a=1")[3:] == ["--config", "a=1", *more, "--nolock"]
+    assert rest("all")[3:] == ["all", "--nolock"]
     # What the command says of the study must not get lost: else a rehearsal's rest is the real run.
-    kept = ["--config", "rehearsal=true", "study=s", *more, "-k", "--nolock"]
-    assert rest("--config=rehearsal=true", "study=s", "-k")[3:] == kept
-    assert rest("-Crehearsal=true", "study=s", "-k")[3:] == ["-C", *kept[1:]]
-    files = ["--configfile", "a.yaml", "--config", *more, "--nolock"]
-    assert rest("--configfile", "a.yaml")[3:] == files
-    assert rest("-C", "a=1", "-k")[3:] == ["-C", "a=1", *more, "-k", "--nolock"]
-    for forced in ("-F", "--forceall", "--forcerun", "--forcerun=score", "-R"):
-        assert rest("all", forced) == [], "the rest would ask again what has just been asked"
+    for words in (
+        ["--config", "a=1"],
+        ["--config=rehearsal=true", "study=s", "-k"],
+        ["-Crehearsal=true", "--configfile", "a.yaml", "my folder/b.yaml"],
+        ["--profile", "slurm", "--until", "score"],
+    ):
+        assert rest(*words)[3:] == [*words, "--nolock"]
+    assert rest("-k", "--", "all")[3:] == ["-k", "--nolock", "--", "all"]
     assert rest("all", missing=("other",)) == [], "nothing new failed"
     assert rest("all", fetch_again=False, ask_again=False) == [], "it is the rest itself"
     assert rest("all", allow_missing=False) == []
     assert rest("results/trial/ewok/scores/main/logprobs/other.parquet") == []
     assert rest_of_run(study, (), (), ["pytest", "all"]) == [], "not Snakemake's command"
+
+    moved = ["--directory", "/there/sub"]
+    command = ["snakemake", "--directory", "sub", "--", "all"]
+    assert rest_of_run(study, (), (), command, moved)[3:] == [
+        *["--directory", "sub", *moved, "--nolock", "--", "all"]
+    ]
+    command += ["--profile", "slurm"]
+    assert rest_of_run(study, (), (), command, moved) == [], "the profile would not be found"
+
+
+def test_the_rest_tries_nothing_again_and_its_study_is_otherwise_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study = STUDY | {"fetch_again": True, "ask_again": True}
+    assert without_retries(study) == study
+    monkeypatch.setenv(REST, "1")
+    assert without_retries(study) == study | {"fetch_again": False, "ask_again": False}
+
+
+def test_a_run_that_somebody_stopped_is_known_by_its_log(tmp_path: Path) -> None:
+    path = tmp_path / "snakemake.log"
+    path.write_text("Error in rule score:\nExiting because a job execution failed.\n")
+    assert not was_stopped([path])
+    path.write_text("Terminating processes on user request, this might take some time.\n")
+    assert was_stopped([path])
+    assert not was_stopped([])

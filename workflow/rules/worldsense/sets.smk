@@ -92,7 +92,7 @@ rule tabulate_skins:
     params:
         wording=WORDING,
         contents=contents(SKIN_FILES),
-        code=digest_code("worldsense skins"),
+        code=digest_code("worldsense tabulate-skins"),
     message:
         "Listing WorldSense's skins"
     shell:

@@ -7,8 +7,9 @@ from __future__ import annotations
 import copy
 import hashlib
 import io
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from worldprobe.errors import UserError
@@ -21,6 +22,10 @@ _PIECE = 1024 * 1024
 EXPORT_VARIABLE = "WORLDPROBE_EXPORT_PASSWORD"
 #: What a ZIP archive states as the compression of a member that is encrypted with AES.
 AES = 99
+#: Bytes that a file's name may have.
+_LONGEST = 255
+#: What no name of a file in an archive needs: drives, folders of Windows, ends of texts in C.
+_MARKS = frozenset("\\:\0")
 
 
 class Archive:
@@ -94,6 +99,10 @@ class Archive:
             for piece in self._pieces(name):
                 file.write(piece)
 
+    def size_of(self, name: str) -> int:
+        """Bytes of one file of a ZIP archive, once it is unpacked."""
+        return int(self._members[name].file_size)
+
     def is_encrypted(self, name: str) -> bool:
         """Whether one file needs a password."""
         return self._zip is not None and bool(self._members[name].flag_bits & 1)
@@ -154,6 +163,38 @@ class Archive:
         if size > LARGEST:
             problem = f"{name} has {size:,} bytes; at most {LARGEST:,} are read."
             raise UserError(self.path, problem, "Remove or shorten that file.")
+
+
+def check_names(path: Path | str, names: Collection[str]) -> None:
+    """Refuse names of an archive's files that cannot all become files of one folder.
+
+    Args:
+        path: the archive, for messages.
+        names: where its files are to be written, relative to the folder.
+
+    Raises:
+        UserError: one leads out of the folder, takes the place of another, or is too long.
+    """
+    places = Counter(PurePosixPath(name).as_posix() for name in names)
+    folders = {".", *(str(parent) for name in names for parent in PurePosixPath(name).parents)}
+    for name in names:
+        parts, place = PurePosixPath(name).parts, PurePosixPath(name).as_posix()
+        if name.startswith("/") or ".." in parts or not _MARKS.isdisjoint(name):
+            raise UserError(
+                path,
+                f"{name!r} would be written outside the folder.",
+                "Do not trust this archive.",
+            )
+        if place in folders or places[place] > 1:
+            problem = f'member "{name}" would take the place of another, or of its folder.'
+        elif any(len(part.encode("utf-8", "replace")) > _LONGEST for part in parts):
+            problem = (
+                f'the name of member "{name[:20]}..." has more than {_LONGEST} bytes, which no disk'
+                " takes."
+            )
+        else:
+            continue
+        raise UserError(path, problem, "Ask for the archive again, with other names.")
 
 
 def is_encrypted(path: Path | str) -> bool:

@@ -33,13 +33,6 @@ class CsvError(UserError):
         self.line = line
 
 
-#: A header in the middle of a file: what is wrong, and what to do.
-REPEATED = (
-    "repeats the header, as files do that were joined.",
-    "Remove the line, or give the files one by one.",
-)
-
-
 def read_rows(where: object, content: bytes) -> Iterator[tuple[int, list[str]]]:
     """The header and the rows below the comment lines, each with its line number; lines of empty
     cells are left out.
@@ -49,7 +42,8 @@ def read_rows(where: object, content: bytes) -> Iterator[tuple[int, list[str]]]:
         content: the file's bytes, UTF-8 with or without a byte order mark.
 
     Raises:
-        CsvError: not UTF-8, not readable as CSV, or the header is repeated.
+        CsvError: not UTF-8, not readable as CSV, something else under the name of CSV, or the
+            header is repeated.
     """
     try:
         text = content.decode("utf-8-sig")
@@ -68,8 +62,15 @@ def read_rows(where: object, content: bytes) -> Iterator[tuple[int, list[str]]]:
         for row in reader:
             if any(cell.strip() for cell in row):
                 if row == header:
-                    raise CsvError(where, start, *REPEATED)
-                header = header or row
+                    raise CsvError(
+                        where,
+                        start,
+                        "repeats the header, as files do that were joined.",
+                        "Remove the line, or give the files one by one.",
+                    )
+                if header is None:
+                    header = row
+                    _check_first(where, start, row[0].lstrip())
                 yield start, row
             start = n_comments + reader.line_num + 1
     except csv.Error as error:
@@ -77,6 +78,14 @@ def read_rows(where: object, content: bytes) -> Iterator[tuple[int, list[str]]]:
         raise CsvError(
             where, line, f"is not readable as CSV ({error}).", "Save the file as plain CSV."
         ) from error
+
+
+def _check_first(where: object, line: int, cell: str) -> None:
+    if cell.startswith("sep="):
+        problem = f'begins with "{cell[:5]}", which only Excel reads.'
+        raise CsvError(where, line, problem, "Remove the line; separate columns by commas.")
+    if cell.startswith(("{", "[{", "[[")):
+        raise CsvError(where, line, "is JSON, not CSV.", "Save the rows as CSV, below a header.")
 
 
 def check_separator(where: object, header: Sequence[str]) -> None:

@@ -28,15 +28,18 @@ def load_model(model: str | Path | None = None, **options: Any) -> Engine:
             adapter, batch_size, revision, and of a server endpoint and model (its name there).
 
     Raises:
-        UserError: it is not there, or cannot be loaded; or an option is unknown.
+        UserError: it is not there, cannot be loaded, or stands in for a model in a rehearsal; or an
+            option is unknown.
     """
-    from worldprobe.cli.engines import Setup, set_up
+    from worldprobe.cli.engines import Setup, refuse_stand_in, set_up
     from worldprobe.paths import REGISTRY
     from worldprobe.settings import Source, parse
 
     given = {key: str(one) if isinstance(one, Path) else one for key, one in options.items()}
     setup = parse(Setup, given, [Source("load_model", given)])
-    return set_up(None if model is None else str(model), REGISTRY, setup).open()
+    loaded = set_up(None if model is None else str(model), REGISTRY, setup)
+    refuse_stand_in(loaded)
+    return loaded.open()
 
 
 def _opened(model: Engine | str | Path) -> Engine:

@@ -4,7 +4,6 @@ they are grouped.
 
 from __future__ import annotations
 
-import csv
 import glob
 import json
 import os
@@ -21,7 +20,7 @@ from pydantic import Field
 
 from worldprobe.asked import asked
 from worldprobe.benchmark import Asking, Benchmark
-from worldprobe.commented_csv import REPEATED
+from worldprobe.commented_csv import read_rows
 from worldprobe.contracts import column
 from worldprobe.contracts.results import Scores
 from worldprobe.errors import UserError, did_you_mean
@@ -301,7 +300,7 @@ def _read_rows(path: str) -> Iterator[dict[str, Any]]:
         raise UserError(
             path, f"cannot be read ({error.strerror}).", "Allow it, or correct the path."
         ) from error
-    except (ValueError, csv.Error) as error:  # also Arrow's and JSON's errors
+    except ValueError as error:  # also Arrow's and JSON's errors
         reason = str(error).splitlines()[0]
         raise UserError(
             f"{path}, row {number}", f"cannot be read: {reason}", "Correct the file."
@@ -309,14 +308,12 @@ def _read_rows(path: str) -> Iterator[dict[str, Any]]:
 
 
 def _read_csv(path: str) -> Iterator[Any]:
-    with open(path, encoding="utf-8-sig", newline="") as stream:
-        reader = csv.DictReader(stream, strict=True)
-        for row in reader:
-            if list(row.values()) == reader.fieldnames:
-                raise ValueError(f"it {REPEATED[0]}")
-            if None in row or None in row.values():
-                raise ValueError("it has more or fewer values than there are columns")
-            yield row
+    rows = read_rows(path, Path(path).read_bytes())
+    _, header = next(rows, (0, []))
+    for _, row in rows:
+        if len(row) != len(header):
+            raise ValueError("it has more or fewer values than there are columns")
+        yield dict(zip(header, row, strict=True))
 
 
 def _read_json_lines(path: str) -> Iterator[Any]:

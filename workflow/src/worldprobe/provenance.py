@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -114,8 +115,9 @@ def is_rehearsed(path: Path | str) -> bool:
     """Whether a file is of a rehearsal: it lies in such a folder, or is a table whose provenance
     says so.
     """
-    place = Path(path).absolute()
-    if any((folder / REHEARSAL_MARK).is_file() for folder in place.parents):
+    place = Path(os.path.abspath(path))
+    folders = {*place.parents, *place.resolve().parents}  # a link into a rehearsal is of it, too
+    if any((folder / REHEARSAL_MARK).is_file() for folder in folders):
         return True
     if place.suffix != ".parquet" or not place.is_file():
         return False

@@ -4,11 +4,16 @@ there, or the one of their first use.
 
 from __future__ import annotations
 
+import bz2
+import errno
+import gzip
 import hashlib
 import http.client
 import shutil
 import urllib.error
 import urllib.request
+import zipfile
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -173,8 +178,9 @@ def download(url: str, sha256: str | None, path: Path | str, md5: str | None = N
     """Download a file and keep it only if it is the one that was meant; where that one is already
     there, do nothing.
 
-    Of a file whose digest nobody knows, the first one counts: its digest is recorded in a file
-    beside it, as ``sha256sum --check`` reads it, and holds from then on.
+    Of a file whose digest nobody knows, the first one counts, if it is whole and no web page: its
+    digest is recorded in a file beside it, as ``sha256sum --check`` reads it, and holds from then
+    on.
 
     Args:
         url: where it comes from.
@@ -183,14 +189,15 @@ def download(url: str, sha256: str | None, path: Path | str, md5: str | None = N
         md5: its MD5 digest, if that is known.
 
     Raises:
-        UserError: no connection, or other bytes than expected.
+        UserError: no connection, or other bytes than expected; the place is then as it was.
     """
     path = Path(path)
     record = path.with_name(f"{path.name}.sha256")
     expected = sha256 or _recorded(record)
     if path.is_file():
         present = _digests(path, md5)
-        if present[0] == expected or (expected is None and present[1] == md5):
+        is_first = expected is None and (present[1] == md5 if md5 else _is_whole(path))
+        if present[0] == expected or is_first:
             _record(record, path, present[0], is_known=bool(sha256))
             return
     where = "url in the listing"
@@ -202,8 +209,7 @@ def download(url: str, sha256: str | None, path: Path | str, md5: str | None = N
     )
     try:
         with whole_file(path) as temporary:
-            with urllib.request.urlopen(url, timeout=60) as reply, open(temporary, "wb") as stream:
-                shutil.copyfileobj(reply, stream, BLOCK)
+            _receive(url, temporary)
             arrived = _digests(temporary, md5)
             if arrived[0] != (expected or arrived[0]) or arrived[1] != md5:
                 raise UserError(
@@ -213,19 +219,45 @@ def download(url: str, sha256: str | None, path: Path | str, md5: str | None = N
                     + (f"SHA-256 {expected}" if expected else f"MD5 {md5}")
                     + f" and put it at {path}.",
                 )
-    except (
-        urllib.error.URLError,
-        http.client.HTTPException,
-        TimeoutError,
-        ConnectionError,
-        ValueError,
-    ) as error:
+            if not (expected or md5 or _is_whole(temporary)):
+                problem = f"gave something that is not a whole {path.suffix} file."
+                raise UserError(url, problem, f"Download it elsewhere and put it at {path}.")
+    except (OSError, http.client.HTTPException, ValueError) as error:
         raise UserError(
             url,
             f"cannot be downloaded ({_reason(error)}).",
             f"Download it elsewhere and put it at {path}.",
         ) from error
     _record(record, path, arrived[0], is_known=bool(sha256))
+
+
+def _receive(url: str, path: Path) -> None:
+    """Write what an address gives, all of it, to a file."""
+    with urllib.request.urlopen(url, timeout=60) as reply, open(path, "wb") as stream:
+        if url.startswith("https:") and not reply.url.startswith("https:"):
+            raise ConnectionError(errno.EPROTO, "the server leads to an address without encryption")
+        if reply.headers.get_content_type() == "text/html":
+            raise ConnectionError(errno.EPROTO, "the server gives a web page in its place")
+        shutil.copyfileobj(reply, stream, BLOCK)
+        if reply.length:  # read piece by piece, an end that comes too early is no error
+            raise ConnectionError(
+                errno.EPROTO, f"the connection ended {reply.length:,} bytes too early"
+            )
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a file whose name says that it is packed can be unpacked to its end."""
+    if path.suffix == ".zip":
+        return zipfile.is_zipfile(path)  # their directory is at their end
+    if path.suffix not in (".gz", ".bz2"):
+        return True
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else bz2.open(path) as stream:
+            while stream.read(BLOCK):
+                pass
+    except (OSError, EOFError, zlib.error):
+        return False
+    return True
 
 
 def _digests(path: Path, md5: str | None) -> tuple[str, str | None]:

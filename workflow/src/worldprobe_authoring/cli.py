@@ -118,8 +118,9 @@ def audit_labels(
 
     check_items(items, judgements)
     step = Step(LABEL_AUDIT, judgements, missing, {"items": items})
-    may_show = is_own(read_provenance(items).canary)
-    fillers = read_table(items, Items, ["item_id", "fillers"]) if may_show else None
+    fillers, canary = None, read_provenance(items).canary
+    if is_own(canary):
+        fillers, step.canary = read_table(items, Items, ["item_id", "fillers"]), canary
     step.write(audit_labels(step.read(COLUMNS), fillers), LabelAudit, out)
 
 

@@ -27,6 +27,7 @@ from worldprobe.contracts import read_provenance
 from worldprobe.errors import UserError
 from worldprobe.operations.archived import Archived
 from worldprobe.paths import REPOSITORY
+from worldprobe.report.origins import REHEARSAL
 from worldprobe.settings import read_yaml
 from worldprobe_authoring.search import Wordings, open_content
 
@@ -93,6 +94,7 @@ def build_crate(
     study: str,
     authors: Sequence[Mapping[str, str]],
     versions: Mapping[str, str],
+    note: str = "",
     main: str = "workflow/Snakefile",
 ) -> dict[str, Any]:
     """The metadata file of a crate.
@@ -103,6 +105,7 @@ def build_crate(
         study: the study's name.
         authors: name, and family and given name where they are known.
         versions: of ``snakemake``, ``worldprobe``.
+        note: what a reader must know first.
         main: the workflow among the files.
     """
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
@@ -116,9 +119,9 @@ def build_crate(
         "@type": "Dataset",
         "name": f"worldprobe study {study}",
         "description": (
-            f"Workflow, configuration, tables, figures and report of the study {study}, with what"
-            " made each table."
-        ),
+            f"{note} Workflow, configuration, tables, figures and report of the study {study}, with"
+            " what made each table."
+        ).strip(),
         "license": {"@id": "https://spdx.org/licenses/MIT"},
         "author": [{"@id": person["@id"]} for person in people],
         "mainEntity": {"@id": main},
@@ -310,7 +313,15 @@ def read_results(study: Archived) -> Contents:
         if _is_inside(Path(path), root):
             contents.files[name] = content
             contents.closed |= {name} if wordings and _repeats(content, name, wordings) else set()
+    closed = {_stem(name) for name in contents.closed if not name.endswith(".parquet")}
+    contents.closed |= {  # its PDF and PNG show what its SVG says
+        name for name in contents.files if _stem(name) in closed and not name.endswith(".parquet")
+    }
     return contents
+
+
+def _stem(name: str) -> str:
+    return name.rpartition(".")[0]
 
 
 def _is_inside(path: Path, root: Path) -> bool:
@@ -353,6 +364,11 @@ def _repeats(content: bytes, name: str, wordings: Wordings) -> bool:
     return any(wordings.find(re.sub("<[^>]*>", " ", piece)) for piece in pieces)
 
 
+def note_of(study: Archived) -> str:
+    """What a reader of a rehearsal's archive must know; empty for a study."""
+    return REHEARSAL if study.settings.study["rehearsal"] else ""
+
+
 def describe_archive(study: Archived, contents: Contents) -> str:
     """The page that a reader of the ZIP sees first."""
     name = study.record.study["study"]
@@ -361,10 +377,11 @@ def describe_archive(study: Archived, contents: Contents) -> str:
         if contents.closed
         else ""
     )
+    rehearsal = f"**{note}**\n\n" if (note := note_of(study)) else ""
     return (
-        f"# Study {name}\n\nIts tables, figures and report, and the tables that they are drawn"
-        f" from. To draw them again, without models, with worldprobe {study.record.release}, in a"
-        f" clone of it:\n\n    snakemake --cores all --config archive={name}.zip\n\n{closed}"
+        f"# Study {name}\n\n{rehearsal}Its tables, figures and report, and the tables that they are"
+        f" drawn from. To draw them again, without models, with worldprobe {study.record.release},"
+        f" in a clone of it:\n\n    snakemake --cores all --config archive={name}.zip\n\n{closed}"
         "provenance.json says how each table was made, also those with texts that are not here;"
         " config/ has the settings.\n"
     )

@@ -12,7 +12,8 @@ from worldprobe.cli.options import ModelName, Samples, Trials
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import short_name
 from worldprobe.models.registry import check_name
-from worldprobe.provenance import Provenance, digests, versions
+from worldprobe.models.stand_ins import is_of_rehearsal
+from worldprobe.provenance import Provenance, digests, of_rehearsal, versions
 
 if TYPE_CHECKING:
     from worldprobe_authoring.lm_eval_runs import Run
@@ -74,6 +75,8 @@ def made_by_lm_eval(
             f"--out {out}", "is one of the inputs; it would be overwritten.", "Choose another name."
         )
     check_start_token(run)
+    is_stand_in = is_of_rehearsal(run.model)
+    rehearsal = {"rehearsal": True} if is_stand_in else of_rehearsal([*inputs.values(), *read])
     return Provenance(
         method=method,
         model=check_name(model or short_name(run.model), "--model"),
@@ -83,7 +86,7 @@ def made_by_lm_eval(
         engine="lm-eval",
         inputs=digests({**inputs, **{path.name: path for path in read}}),
         packages=versions([]) | run.packages,
-        details={"asked_by": "lm-eval"},
+        details={"asked_by": "lm-eval"} | rehearsal,
         **known,
     )
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from worldprobe.archives import Archive, encrypt
+from worldprobe.archives import Archive, check_names, encrypt
 from worldprobe.benchmarks.ewok.canaries import OFFICIAL
 from worldprobe.benchmarks.ewok.materials.materials import canary_lines
 from worldprobe.errors import UserError
@@ -20,8 +20,6 @@ _NOTICES = {
     "a licence": re.compile(r"(^|/)LICEN[CS]E[^/]*$", re.I),
     "terms of use": re.compile(r"(^|/)TERMS[^/]*$", re.I),
 }
-#: Bytes that a file's name may have.
-_LONGEST = 255
 _OURS = b"files for worldprobe, encrypted with AES-256."
 _ABOUT = """{canary}
 {name}: {count} files for worldprobe, encrypted with AES-256.
@@ -212,15 +210,7 @@ def read_release(path: Path, password: str | None, hint: str) -> Iterator[tuple[
     archive = Archive(path, password, hint)
     if archive.is_folder:
         raise UserError(path, "is a folder.", "Give the .zip file.")
-    for name in archive.names:
-        parts = PurePosixPath(name).parts
-        if name.startswith("/") or ".." in parts or "\\" in name or ":" in name:
-            raise UserError(
-                path,
-                f'member "{name}" would be written outside the folder.',
-                "Do not trust this archive.",
-            )
-    _refuse_unwritable(path, archive.names)
+    check_names(path, archive.names)
     contents = {name: archive.read(name) for name in archive.names}
     if any(_has_protected_canary(name, content) for name, content in contents.items()):
         fix = (
@@ -233,28 +223,6 @@ def read_release(path: Path, password: str | None, hint: str) -> Iterator[tuple[
             fix,
         )
     yield from contents.items()
-
-
-def _refuse_unwritable(path: Path, names: Sequence[str]) -> None:
-    """Refuse members that cannot all become files of one folder."""
-    places = [PurePosixPath(name).as_posix() for name in names]
-    folders = {
-        ".",
-        *(parent.as_posix() for name in names for parent in PurePosixPath(name).parents),
-    }
-    for name, place in zip(names, places, strict=True):
-        if place in folders or places.count(place) > 1:
-            problem = f'member "{name}" would take the place of another, or of its folder.'
-        elif any(
-            len(part.encode("utf-8", "replace")) > _LONGEST for part in PurePosixPath(place).parts
-        ):
-            problem = (
-                f'the name of member "{name[:20]}..." has more than {_LONGEST} bytes, which no disk'
-                " takes."
-            )
-        else:
-            continue
-        raise UserError(path, problem, "Ask for the archive again, with other names.")
 
 
 def _has_protected_canary(name: str, content: bytes) -> bool:

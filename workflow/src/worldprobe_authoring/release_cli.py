@@ -262,7 +262,7 @@ def pack_study(
     closed_files = {f"results/{name}/{path}" for path in contents.closed} & files.keys()
     citation = crate.read_citation(REPOSITORY / "CITATION.cff")
     versions = {"snakemake": crate.snakemake_version(), "worldprobe": __version__}
-    metadata = crate.build_crate(files, origins, name, citation, versions)
+    metadata = crate.build_crate(files, origins, name, citation, versions, crate.note_of(study))
     password = ask_password(RELEASE_VARIABLE, out.name, again=True) if closed_files else ""
     with whole_file(out) as temporary:
         temporary.write_bytes(crate.pack_crate(files, metadata, closed_files, password))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from worldprobe import methods
-from worldprobe.cli.engines import Model, model_name
+from worldprobe.cli.engines import Model, model_name, refuse_stand_in
 from worldprobe.cli.options import (
     KEYS,
     AllowPickle,
@@ -121,6 +121,8 @@ def babylm(
             "answers": answers or out / ".answers",
         }
     )
+    for place in places.values():
+        refuse_stand_in(options.model_copy(update={"checkpoint": place.checkpoint}))
     method = f"babylm {challenge.METHOD} {methods.SCORE}"
     inputs = {part: _digest(table) for part, table in rows.items()}
 

@@ -399,9 +399,11 @@ def trace(
         seed: of the draws.
 
     Returns:
-        ``contracts.Curves`` and ``contracts.Onsets``.
+        ``contracts.Curves`` and ``contracts.Onsets``; without rows where nothing has a score.
     """
     _check_once(cells)
+    if cells.empty:
+        return typed([], Curves), typed([], Onsets)
     curves, onsets = [], []
     for (series, eval_type, grouping, group), rows in cells.groupby(
         ["series", "eval_type", "grouping", "group"], observed=True, sort=True

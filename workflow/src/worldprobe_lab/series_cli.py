@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -318,7 +319,7 @@ def curves_(
     import pandas as pd
 
     from worldprobe.contracts import read_provenance, read_tables, write_table
-    from worldprobe.provenance import made
+    from worldprobe.provenance import TOO_LITTLE, made
     from worldprobe_lab.contracts import CheckpointScores, Curves, Onsets, OrderAgreements
     from worldprobe_lab.curves import agree, trace
     from worldprobe_lab.series import LEARNING
@@ -354,7 +355,9 @@ def curves_(
             problem = f"has several units: {', '.join(sorted(units[str(series)]))}."
             raise UserError(f"series {series}", problem, "Score it with one --unit.")
         traced.append(trace(rows, units[str(series)].pop(), over, level, seed))
+    traced = traced or [trace(rows_of_all, "", over)]
     curves, onsets = (pd.concat(tables, ignore_index=True) for tables in zip(*traced, strict=True))
+    agreements = agree(onsets)
     details: dict[str, Any] = {"left_out": left_out} if left_out else {}
     if facts[0].get("people") and all(fact.get("people") == facts[0]["people"] for fact in facts):
         details["people"] = facts[0]["people"]
@@ -365,9 +368,14 @@ def curves_(
         seed=seed,
         details=details,
     )
-    write_table(agree(onsets), OrderAgreements, agreements_out, made_here)
-    write_table(onsets, Onsets, onsets_out, made_here)
-    write_table(curves, Curves, out, made_here)
+    why = "No checkpoint has a score." if curves.empty else "Only one training has a curve."
+    without_rows = replace(made_here, details={**details, TOO_LITTLE: why})
+    for table, contract, path in (
+        (agreements, OrderAgreements, agreements_out),
+        (onsets, Onsets, onsets_out),
+        (curves, Curves, out),
+    ):
+        write_table(table, contract, path, without_rows if table.empty else made_here)
 
 
 def compare_checkpoints(

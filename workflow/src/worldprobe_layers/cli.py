@@ -6,6 +6,7 @@ from pathlib import Path
 
 from worldprobe.cli.engines import ModelOptions
 from worldprobe.cli.options import Count
+from worldprobe.log import LOGGER
 from worldprobe_layers.settings import METHOD
 
 
@@ -62,4 +63,7 @@ def layers(items: Path, /, *, model: ModelOptions, every: Count = 1, out: Path) 
     write_table(read[list(CheckpointScores.columns)], CheckpointScores, out, made_here)
     curves, onsets = (one[one["grouping"] == OVERALL] for one in trace(read, "layers", dict(OVER)))
     rows = curves.sort_values("step").to_dict("records")
+    if not rows:
+        LOGGER.warning("%s gives no finite score after any layer", name)
+        return
     print(render_template(__package__, "layers.txt.jinja", rows=rows, onset=onsets.iloc[0]))

@@ -79,7 +79,7 @@ def draw_layers(frame: pd.DataFrame, width: str = "double") -> Figure:
             axes.fill_between(*band, color=looks[name], alpha=0.2, lw=0)
             axes.plot(rows["step"], rows["mean"], color=looks[name], lw=1.2, marker=".", ms=3)
         axes.set_ylim(*limits)
-        axes.set_xlim(0, frame["step"].max() * 1.03)
+        axes.set_xlim(0, max(frame["step"].max(), 1) * 1.03)
         title = "all" if group == "all" else group
         axes.set_title(style.shortened(title, size, across), fontsize=size)
         axes.tick_params(labelsize=size, labelleft=number % per_row == 0)

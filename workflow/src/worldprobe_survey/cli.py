@@ -5,16 +5,17 @@ are in ``survey``.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
 from worldprobe.cli.options import KEYS, Draws, Missing, OutFolder, Seed, between, missing_models
-from worldprobe.errors import UserError, did_you_mean
+from worldprobe.errors import TooLittleError, UserError, did_you_mean
 from worldprobe.files import whole_folder
 from worldprobe.log import LOGGER
-from worldprobe.provenance import made
+from worldprobe.provenance import TOO_LITTLE, made
 from worldprobe_survey import server_cli as survey
 from worldprobe_survey.study_settings import Cleaning, Lists, Simulation
 
@@ -275,7 +276,7 @@ def clean_(
     """
     from worldprobe.benchmarks.ewok.analysis.provenances import items_of
     from worldprobe.benchmarks.ewok.contracts import Ratings
-    from worldprobe.contracts import write_table
+    from worldprobe.contracts import typed, write_table
     from worldprobe_survey.cleaning import STEPS, check_export, clean, count_people, read_answers
     from worldprobe_survey.contracts import (
         CleanAnswers,
@@ -337,7 +338,13 @@ def clean_(
     if people_out:
         kept = cleaned.answers["participant"].unique()
         write_table(count_people(kept, answered.demographics), PeopleCounts, people_out, provenance)
-    write_table(rate_items(cleaned.answers, answer_key), Ratings, out, provenance)
+    try:
+        ratings = rate_items(cleaned.answers, answer_key)
+    except TooLittleError as error:
+        LOGGER.warning("The table of ratings has no rows: %s %s", error.problem, error.fix)
+        ratings = typed([], Ratings)
+        provenance = replace(provenance, details={**details, TOO_LITTLE: error.problem})
+    write_table(ratings, Ratings, out, provenance)
 
 
 def _report_cleaning(cleaned: Cleaned, minimum: int) -> None:

@@ -19,7 +19,7 @@ from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, cluster_c
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
 from worldprobe.benchmarks.ewok.ratings import DECIMALS, QUESTION, people_differ
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, contrast_group, is_graded
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError, UserError
 from worldprobe_survey.cleaning import correlate, split_half
 from worldprobe_survey.lists import QUESTION_COLUMNS
 
@@ -105,12 +105,12 @@ def rate_items(answers: pd.DataFrame, key: pd.DataFrame) -> pd.DataFrame:
         and 0 raters, so that ``judge`` counts it as missing and not as wrong.
 
     Raises:
-        UserError: the key has no Likert questions.
+        TooLittleError: the key has no Likert questions.
     """
     asked = key[(key["kind"] == "test") & (key["eval_type"] == "likert")]
     if asked.empty:
-        problem = "has no Likert questions, so there are no ratings."
-        raise UserError(
+        problem = "People were not asked by Likert, so there are no ratings."
+        raise TooLittleError(
             "the answer key",
             problem,
             "Ask people by Likert too, or compare both ways by `human agreement`.",

@@ -28,8 +28,9 @@ from worldprobe.log import LOGGER
 from worldprobe.models.chat import Encoder, has_template
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, short_name
 from worldprobe.models.loading import load, load_tokenizer, longest_sequence
+from worldprobe.models.stand_ins import is_of_rehearsal
 from worldprobe.operations.resources import visible_gpus
-from worldprobe.provenance import Provenance, made
+from worldprobe.provenance import Provenance, is_rehearsed, made
 from worldprobe_training import processes, tuning
 from worldprobe_training.arithmetic import facts
 from worldprobe_training.contamination import (
@@ -285,6 +286,9 @@ def _train(prepared: Prepared, checkpoints: Path, every: int, out: Path) -> None
         with whole_folder(out) as folder:
             tuning.save_tuned(work / "final", base, prepared.config, how.tuning == "lora", folder)
             write_record(record, folder / RECORD)
+            if is_rehearsed(folder) or is_of_rehearsal(base.name):
+                details = {**provenance.details, "rehearsal": True}
+                provenance = replace(provenance, details=details)
             (folder / "provenance.json").write_text(provenance.to_json() + "\n", encoding="utf-8")
             is_own = prepared.canary is not None
             card = write_card(

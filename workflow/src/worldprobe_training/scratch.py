@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from tokenizers import Tokenizer
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER, Progress
-from worldprobe.provenance import Provenance
+from worldprobe.provenance import Provenance, of_rehearsal
 from worldprobe_training.settings import ScratchSettings
 from worldprobe_training.tokenizer import END_OF_TEXT, PADDING
 
@@ -241,6 +242,7 @@ def save_model(
     for file in ("tokenizer.json", "tokenizer_config.json"):
         if Path(tokenizer_folder) != folder:
             shutil.copyfile(Path(tokenizer_folder) / file, folder / file)
+    made = replace(made, details={**made.details, **of_rehearsal([folder])})
     (folder / "provenance.json").write_text(made.to_json() + "\n", encoding="utf-8")
     (folder / "README.md").write_text(model_card(model, name, settings, made), encoding="utf-8")
 

@@ -22,6 +22,7 @@ from worldprobe.benchmarks.worldsense.contracts import Responses
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.inference.lm_eval import BENCHMARK
+from worldprobe.provenance import REHEARSAL_MARK
 
 TASK = "worldprobe_ws"
 
@@ -137,6 +138,17 @@ def test_the_tasks_means_are_the_papers_and_samples_give_the_same_answers(
     made = read_provenance(responses)
     assert (made.model, made.engine, made.dtype) == ("tiny", "lm-eval", "float32")
     assert "canary" in str(made.canary)
+
+
+def test_what_lm_eval_logged_of_a_rehearsal_is_still_of_it(
+    trial_table: Path, task: Path, utils: Any, tmp_path: Path
+) -> None:
+    log_run(task, utils, tmp_path / "rehearsal" / "out")
+    (tmp_path / "rehearsal" / REHEARSAL_MARK).touch()
+    responses = tmp_path / "responses.parquet"
+    line = f"worldsense import-samples {trial_table} {tmp_path / 'rehearsal' / 'out'}"
+    assert run(f"{line} --model tiny --out {responses}") == 0
+    assert read_provenance(responses).details["rehearsal"] is True
 
 
 @pytest.mark.parametrize("odd", [float("nan"), float("-inf")])

@@ -10,7 +10,7 @@ from worldprobe import benchmarks, settings
 from worldprobe.benchmarks.worldsense.benchmark import BENCHMARK
 from worldprobe.benchmarks.worldsense.contracts import Samples, Skins, Summaries, Trials
 from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, TEST_SKINS, read_skins
-from worldprobe.benchmarks.worldsense.skins.vocabulary import LINEAR_PROBLEMS
+from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY, LINEAR_PROBLEMS
 from worldprobe.benchmarks.worldsense.trial_tables import samples, skins, trial_problems
 from worldprobe.contracts import read_provenance, read_table, write_table
 
@@ -49,6 +49,11 @@ def test_the_table_of_problems_says_what_each_asks_and_in_what_range():
     assert frame["complexities"].tolist() == ["none", "none, all but one", "6"]
     assert frame["queries"].tolist() == ["binary", "binary, ternary", "binary"]
     assert set(frame["answers"]) == {"TRUE, FALSE"}
+
+
+def test_tables_with_words_of_trials_carry_the_canary_by_which_archives_know_them(sets):
+    for name in ("s", "skins", "test"):
+        assert read_provenance(sets / f"{name}.parquet").canary == CANARY
 
 
 def test_the_table_of_skins_has_the_relations_and_entities_of_those_asked(sets):

@@ -33,7 +33,7 @@ from worldprobe.extensions import comparing
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.paths import RESOURCES, materials_place
-from worldprobe.provenance import TOO_LITTLE, made
+from worldprobe.provenance import TOO_LITTLE, made, of_rehearsal
 from worldprobe.settings.blocks import Block
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class Step:
 
     Attributes:
         details: what the output's provenance says besides.
+        canary: of texts that the output repeats.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Step:
             dict(others or {}),
         )
         self.details: dict[str, Any] = {}
+        self.canary: str | None = None
 
     def read(self, columns: Sequence[str]) -> pd.DataFrame:
         """All judgements, which must be of the same items as the other inputs."""
@@ -112,6 +114,7 @@ class Step:
             inputs,
             ["numpy", "pandas", *packages],
             details={**(details or {}), **self.details},
+            canary=self.canary,
         )
 
     def write(
@@ -571,8 +574,14 @@ def write_comparisons(
         shown: what the template prints; None: the rows of the overall comparisons.
     """
     from worldprobe.contracts import validate
+    from worldprobe.report.origins import REHEARSAL
     from worldprobe.report.page import render_template
 
+    if of_rehearsal([*step.judgements, *step.others.values()]):
+        if out is not None and out.suffix == ".json":
+            problem = "would have a rehearsal's numbers, and nothing that says so."
+            raise UserError(f"--out {out}", problem, "Write a table (.parquet), which says so.")
+        print(REHEARSAL)
     overall = comparisons[comparisons["grouping"] == "overall"].to_dict("records")
     package, _, file = template.partition("/")
     print(render_template(package, file, **(shown or {"rows": overall})), end="")

@@ -13,6 +13,7 @@ from pydantic import Field
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.checkpoint import NO_ADAPTER, locate, short_name
 from worldprobe.models.registry import CAUSAL, MASKED, check_name, refuse_prompting
+from worldprobe.models.stand_ins import STAND_IN, is_of_rehearsal
 from worldprobe.operations.resources import claim_gpus
 from worldprobe.paths import REGISTRY, Place, shipped_file
 from worldprobe.settings.blocks import Count, Finding, option_words, parse
@@ -236,6 +237,18 @@ def kind_of(entry: Mapping[str, Any]) -> str:
     return locate(entry["checkpoint"], *options, kind=None, adapter=entry.get("adapter")).kind
 
 
+def refuse_stand_in(model: Model) -> None:
+    """What answers in a rehearsal has no results, wherever its folder was put.
+
+    Raises:
+        UserError: the model is one.
+    """
+    is_server = model.endpoint == REHEARSAL_ENDPOINT
+    if is_server or is_of_rehearsal(model.checkpoint, model.adapter):
+        problem = "stands in for a model in a rehearsal, so its numbers are no results."
+        raise UserError(model.checkpoint, problem, "Name the model itself.")
+
+
 def refuse_to_prompt(model: Model) -> None:
     """Only causal models answer prompts: said before a model is loaded.
 
@@ -279,14 +292,11 @@ def _vllm(model: Model) -> Engine:
 def _openai(model: Model) -> Engine:
     from worldprobe.models.server.endpoint import Spending
     from worldprobe.models.server.engine import open_engine
+    from worldprobe.models.server.stand_in import serve
 
-    endpoint = str(model.endpoint)
-    if endpoint == REHEARSAL_ENDPOINT:
-        from worldprobe.models.server.stand_in import serve
-
-        endpoint = serve()
-    return open_engine(
-        endpoint,
+    is_rehearsal = model.endpoint == REHEARSAL_ENDPOINT
+    engine = open_engine(
+        serve() if is_rehearsal else str(model.endpoint),
         model.checkpoint,
         tokenizer=model.tokenizer,
         bos=model.bos,
@@ -294,3 +304,6 @@ def _openai(model: Model) -> Engine:
         trust_remote_code=model.trust_remote_code,
         spending=Spending(max_requests=model.max_requests, max_tokens=model.max_tokens),
     )
+    if is_rehearsal:
+        engine.facts.set_up[STAND_IN] = True  # its answers are kept apart, too
+    return engine

@@ -20,7 +20,7 @@ from cyclopts import App, Parameter
 from worldprobe import __version__
 from worldprobe.benchmark import FORMATS, Evaluated
 from worldprobe.benchmarks import OWN, benchmark_of, benchmarks, listed
-from worldprobe.cli.engines import MODEL_KEYS, Setup, set_up
+from worldprobe.cli.engines import MODEL_KEYS, Setup, refuse_stand_in, set_up
 from worldprobe.cli.options import (
     PASSWORD_VARIABLE,
     Compat,
@@ -36,7 +36,6 @@ from worldprobe.extensions import load, pages
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import folder_of
-from worldprobe.models.stand_ins import stands_for
 from worldprobe.paths import REGISTRY, StudyPaths, edition
 
 if TYPE_CHECKING:
@@ -115,9 +114,7 @@ def evaluate(
     options = changed(options, versions=versions, materials=edition(options.materials))
     loaded = set_up(model, registry, setup)
     name = loaded.name
-    if stands_for(loaded.checkpoint):
-        problem = "stands in for a model in a rehearsal, so its numbers are no results."
-        raise UserError(loaded.checkpoint, problem, "Name the model itself.")
+    refuse_stand_in(loaded)
     answers = work / ".answers" if work else ANSWERS
     work = work or Path("results/evaluate") / name
     refuse_another_models_folder(work / "result.json", loaded.checkpoint)

@@ -14,6 +14,7 @@ from worldprobe.cli.options import Names, Registry
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import read_text, write_text
 from worldprobe.paths import REGISTRY, Place, shipped_file
+from worldprobe.provenance import is_rehearsed
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Display
@@ -135,6 +136,7 @@ def run_notebook(
         materials: materials that it may copy and extend (default: built-in ones)
         out: HTML fragment for `worldprobe report build --notebooks`
     """
+    from worldprobe.report.origins import REHEARSAL
     from worldprobe.report.page import run_notebook
 
     settings = {
@@ -144,7 +146,8 @@ def run_notebook(
     settings["WORLDPROBE_CONDITION"] = condition
     if materials:
         settings["WORLDPROBE_MATERIALS"] = str(Path(materials).resolve())
-    write_text(out, run_notebook(notebook, settings))
+    mark = f"<p><strong>{REHEARSAL}</strong></p>\n" if is_rehearsed(results) else ""
+    write_text(out, mark + run_notebook(notebook, settings))
 
 
 def read_parts(

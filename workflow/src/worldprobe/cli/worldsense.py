@@ -100,7 +100,7 @@ def tabulate_skins_(
 
     folder = skin_folder or FOLDER
     table = tabulate_skins(folder, wording_version)
-    write_table(table, Skins, out, made(1, {"skins": folder}))
+    write_table(table, Skins, out, made(1, {"skins": folder}, canary=CANARY))
     LOGGER.info("%d skins: %s", len(table), out)
 
 
@@ -239,6 +239,8 @@ def analyse(
         count_answers,
     )
 
+    for path in results:
+        refuse_rehearsed(path)
     questions = read_questions(trials, skin_folder)
     series = read_series(results, questions)
     statistics, counts = compute_statistics(questions, series), count_answers(questions, series)
@@ -527,6 +529,17 @@ def _pools(
     return [Pool(read[path], seed, domains) if path else None for path in wanted]
 
 
+def refuse_rehearsed(path: Path | str) -> None:
+    """Files that cannot say that they are a rehearsal's are made of none.
+
+    Raises:
+        UserError: a file is of one.
+    """
+    if is_rehearsed(path):
+        problem = "contains a stand-in's answers, of a rehearsal."
+        raise UserError(path, problem, "Give a model's own.")
+
+
 @app.command
 def export_results(responses: list[Path], /, *, out: OutFolder) -> None:
     """Write responses in the official layout.
@@ -543,9 +556,7 @@ def export_results(responses: list[Path], /, *, out: OutFolder) -> None:
 
     results: dict[str, tuple[Path, str, pd.DataFrame]] = {}
     for path in responses:
-        if is_rehearsed(path):
-            problem = "contains a stand-in's answers, of a rehearsal."
-            raise UserError(path, problem, "Export a model's own.")
+        refuse_rehearsed(path)
         model = read_provenance(path).model or path.stem
         rows = read_table(path, Responses)
         for prompting in sorted(set(rows["prompting"])):

@@ -27,7 +27,7 @@ from worldprobe.models.registry import (
     stated_kind,
     with_article,
 )
-from worldprobe.models.stand_ins import stands_for
+from worldprobe.models.stand_ins import STAND_IN, is_of_rehearsal
 from worldprobe.models.weights import (
     ADAPTER,
     ADAPTER_WEIGHTS,
@@ -826,7 +826,9 @@ def made_by_model(
         **known: other fields of ``Provenance``: seed, canary.
     """
     start: dict[str, Any] = {"start": facts.bos} | taught_here(facts.checkpoint)
-    if stands_for(facts.checkpoint):
+    adapter = facts.adapter or {}
+    named = facts.checkpoint, adapter.get("name"), adapter.get("base")
+    if facts.set_up.get(STAND_IN) or is_of_rehearsal(*named):
         start["rehearsal"] = True
     start |= {"pseudo_log_likelihood": facts.pseudo} if facts.pseudo else {}
     loaded = {"quantisation": facts.quantisation, "precision": facts.notes.get("precision")}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from inspect import getattr_static
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, KINDS, MASKED
 from worldprobe.paths import RESOURCES
-from worldprobe.provenance import made
+from worldprobe.provenance import is_rehearsed, made
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedTokenizerFast
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 WITH_START = frozenset({"gemma", "llama", "mistral", "mixtral"})
 #: What prompts ask for, as one token each where the tokenizer has it.
 ANSWERS = frozenset(["1", "2", "3", "4", "5", "TRUE", "FALSE", "POSSIBLE", "IMPOSSIBLE"])
+#: Says in a model's folder what made it.
+PROVENANCE = "provenance.json"
+#: Says in what is known of a server that it stands in for another.
+STAND_IN = "stand_in"
 #: How much larger the output weights of these tokens, and of the end, are.
 BOOST = 6.0
 VOCABULARY = 2000
@@ -63,7 +68,8 @@ def make_stand_in(architecture: str, kind: str, is_chat: bool, name: str, folder
 
     tokenizer = _tokenizer(architecture, kind, is_chat)
     torch.manual_seed(int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big"))
-    model = _auto_class(architecture, kind).from_config(_config(architecture, kind, tokenizer))
+    models = _auto_class(architecture, kind)
+    model = models.from_config(_config(architecture, kind, tokenizer, name))
     head = model.get_output_embeddings()
     likelier = [
         token
@@ -76,7 +82,7 @@ def make_stand_in(architecture: str, kind: str, is_chat: bool, name: str, folder
     model.eval().save_pretrained(folder)
     details = {"stands_for": name, "architecture": architecture}
     note = made(1, packages=["torch", "transformers", "tokenizers"], details=details)
-    (folder / "provenance.json").write_text(f"{note.to_json()}\n", encoding="utf-8")
+    (folder / PROVENANCE).write_text(f"{note.to_json()}\n", encoding="utf-8")
 
 
 def _auto_class(architecture: str, kind: str) -> Any:
@@ -107,7 +113,9 @@ def _auto_class(architecture: str, kind: str) -> Any:
     return found
 
 
-def _config(architecture: str, kind: str, tokenizer: PreTrainedTokenizerFast) -> PretrainedConfig:
+def _config(
+    architecture: str, kind: str, tokenizer: PreTrainedTokenizerFast, name: str
+) -> PretrainedConfig:
     from transformers import CONFIG_MAPPING
 
     config = CONFIG_MAPPING[architecture]
@@ -123,7 +131,7 @@ def _config(architecture: str, kind: str, tokenizer: PreTrainedTokenizerFast) ->
     }
     if kind == ENCODER_DECODER:
         ids["decoder_start_token_id"] = tokenizer.pad_token_id
-    return config(vocab_size=len(tokenizer), **sizes, **ids)
+    return config(vocab_size=len(tokenizer), **sizes, **ids, stands_for=name)
 
 
 def _tokenizer(architecture: str, kind: str, is_chat: bool) -> PreTrainedTokenizerFast:
@@ -177,17 +185,31 @@ def _texts() -> Iterator[str]:
         yield from path.read_text(encoding="utf-8").splitlines()
 
 
-def stands_for(checkpoint: str) -> str | None:
-    """The model that a folder's stand-in stands for; None: it is no stand-in.
+def is_of_rehearsal(*checkpoints: str | None) -> bool:
+    """Whether any of some models is a rehearsal's: a stand-in, what was tuned from one, or anything
+    else that a rehearsal trained.
 
     Args:
-        checkpoint: a folder, or anything else that names a model.
+        checkpoints: folders, or anything else that names a model; None: no model.
     """
+    for name in filter(None, checkpoints):
+        folder = Path(os.path.expanduser(name))
+        if folder.is_dir() and (
+            is_rehearsed(folder)
+            or _stated(folder / "config.json").get("stands_for")
+            or _stated(folder / PROVENANCE).get("details", {}).get("rehearsal")
+        ):
+            return True
+    return False
+
+
+def _stated(path: Path) -> dict[str, Any]:
+    """A JSON file's object; empty where it has none: who loads the model says what is wrong."""
     try:
-        text = (Path(checkpoint) / "provenance.json").read_text(encoding="utf-8")
-        return json.loads(text)["details"].get("stands_for")
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
-        return None
+        stated = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return stated if isinstance(stated, dict) else {}
 
 
 def described(card: dict[str, Any]) -> str:

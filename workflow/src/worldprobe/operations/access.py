@@ -76,7 +76,6 @@ def hub_cache() -> Path:
 
 def free_gb(folder: Path) -> float:
     """Free space, GB (1e9 bytes), where a folder is or will be."""
-    there = next(
-        place for place in (folder.absolute(), *folder.absolute().parents) if place.exists()
-    )
+    places = (folder.absolute(), *folder.absolute().parents)
+    there = next(place for place in places if os.path.exists(place))  # no error of permission
     return shutil.disk_usage(there).free / 1e9

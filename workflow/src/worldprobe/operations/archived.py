@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,8 @@ from typing import Any
 
 import yaml
 
-from worldprobe.archives import Archive
+from worldprobe import __version__
+from worldprobe.archives import Archive, check_names
 from worldprobe.benchmark import Benchmark, Display, Study
 from worldprobe.benchmarks import (
     all_models,
@@ -36,6 +38,9 @@ from worldprobe.settings import read_registry, read_site
 
 #: Says in a study's folder which archive it is from.
 NOTE = "archive.json"
+#: The same of an archive that was unpacked, where Snakemake does not delete it before it unpacks
+#: another.
+_UNPACKED = ".archive.json"
 #: What every table of an archive says of how it was made, also of those that are not in it.
 PROVENANCE = "provenance.json"
 #: The variable with the password of an archive's protected texts.
@@ -209,6 +214,7 @@ def open_archive(place: str, results: str = RESULTS, own_registry: str | None = 
     """
     archive, inside = read_members(place)
     record = Record.parse(archive.read(inside[RECORD]), f"{place}: {RECORD}")
+    check_names(place, [*map(trained_file, record.trained)])
     name = record.study["study"]
     if record.study.get("rehearsal"):
         results = folder_of_rehearsals(results)
@@ -269,7 +275,6 @@ def read_members(place: str) -> tuple[Archive, dict[str, str]]:
     archive = Archive(place, os.environ.get(VARIABLE), f"Set {VARIABLE}.")
     if archive.is_folder:
         inside = {name: name for name in archive.names}
-        inside.pop(NOTE, None)
         roots = [""] * (RECORD in inside)
     else:
         roots = [
@@ -288,11 +293,10 @@ def read_members(place: str) -> tuple[Archive, dict[str, str]]:
         )
     if len(roots) != 1:
         raise UserError(place, f"is not an archive of a study: it has no {RECORD}.", NO_ARCHIVE)
-    for name in archive.names:
-        if name.startswith("/") or ".." in name.split("/") or ":" in name:
-            raise UserError(
-                place, f"{name} would be written outside the folder.", "Do not trust this archive."
-            )
+    for name in (NOTE, _UNPACKED):
+        inside.pop(name, None)
+    if not archive.is_folder:
+        check_names(place, archive.names)
     return archive, inside
 
 
@@ -300,18 +304,43 @@ def _described(archive: Archive) -> dict[str, dict[str, str]]:
     """Table -> what it says of itself, as a packed archive states it of all."""
     if PROVENANCE not in archive.names:
         return {}
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, AttributeError):
         stated = json.loads(archive.read(PROVENANCE))
+        if all(isinstance(text, str) for one in stated.values() for text in one.values()):
+            check_names(archive.path, stated)
+            return dict(stated)
+    raise UserError(archive.path, f"{PROVENANCE} is damaged.", "Get the archive again.")
+
+
+def read_note(root: Path) -> dict[str, Any]:
+    """What a study's folder says of the archive that was unpacked into it; empty where none was,
+    and where the folder itself was drawn again.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        stated = json.loads((root / _UNPACKED).read_text(encoding="utf-8"))
         if isinstance(stated, dict):
             return stated
-    raise UserError(archive.path, f"{PROVENANCE} is damaged.", "Get the archive again.")
+    return {}
+
+
+def refuse_unpacked(root: Path) -> None:
+    """Refuse to run a study in a folder that was unpacked from an archive: its results would lie
+    among the archive's, and the next one unpacked would replace them.
+
+    Raises:
+        UserError: it is such a folder.
+    """
+    if note := read_note(root):
+        problem = f"has the study of {note['archive']}, and a run's results would mix with it."
+        fix = "Move it away or delete it; or run in another clone or folder (--directory)."
+        raise UserError(root, problem, fix)
 
 
 def _refuse_own(root: Path, place: str) -> None:
     """Refuse to write over results that were not unpacked from an archive."""
     found = [path.name for path in root.glob("*") if path.name not in _BEFORE]
-    if found and not (root / NOTE).is_file():
-        problem = f"{root} has results of its own, which {place} would replace."
+    if found and not read_note(root):
+        problem = f"has results of its own, which {place} would replace."
         raise UserError(root, problem, "Draw it in another clone or folder (--directory).")
 
 
@@ -356,13 +385,16 @@ def unpack(place: str, note: Path, kept: Collection[str] = ()) -> None:
     root.mkdir(parents=True, exist_ok=True)
     drawn = {name: inside[name] for name in inside if _is_drawn(name)}
     contents: dict[str, bytes] = {}
+    copied: list[str] = []
     if not archive.is_folder:
         wanted = {*inside} - (drawn.keys() - {str(Path(path).relative_to(root)) for path in kept})
-        for name in sorted(wanted):
-            if has_password or not archive.is_encrypted(inside[name]):
-                contents[name] = archive.read(inside[name])
+        copied = [
+            name
+            for name in sorted(wanted)
+            if has_password or not archive.is_encrypted(inside[name])
+        ]
         for name, stated in _described(archive).items():
-            if name not in contents:
+            if name not in copied:
                 contents[name] = _table_of(stated)
     for model, count in record.trained.items():
         facts = {"details": {"n_parameters": count}}
@@ -372,6 +404,7 @@ def unpack(place: str, note: Path, kept: Collection[str] = ()) -> None:
         "archive": Path(place).name,
         "sha256": digest_file(root / RECORD if archive.is_folder else place),
         "release": record.release,
+        "unpacked": sorted({*copied, *contents}),
         "as_drawn": sorted(map(str, kept)),
         "drawn": {
             name: archive.digest_of(member)
@@ -379,12 +412,33 @@ def unpack(place: str, note: Path, kept: Collection[str] = ()) -> None:
             if has_password or not archive.is_encrypted(member)
         },
     }
+    text = json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+    check_names(place, {*copied, *contents})
+    _refuse_bomb(place, sum(archive.size_of(inside[name]) for name in copied), root)
     with tempfile.TemporaryDirectory(prefix=".", suffix=".part", dir=root) as scratch:
         write_members(Path(scratch), contents.items())
-        for name in contents:
+        for name in copied:
+            Path(scratch, name).parent.mkdir(parents=True, exist_ok=True)
+            archive.copy_member(inside[name], Path(scratch, name))
+        earlier = read_note(root)
+        if earlier.get("sha256") != told["sha256"]:  # nothing of another archive stays beside it
+            for name in {*earlier.get("unpacked", ()), *earlier.get("drawn", ())}:
+                (root / name).unlink(missing_ok=True)
+        if not archive.is_folder:
+            write_text(root / _UNPACKED, text)
+        for name in (*contents, *copied):
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(Path(scratch, name), root / name)
-    write_text(note, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    write_text(note, text)
+
+
+def _refuse_bomb(place: str, size: int, folder: Path) -> None:
+    """Refuse what the disk has no room for, before anything is written: a small archive can state
+    any size.
+    """
+    if size > (free := shutil.disk_usage(folder).free):
+        problem = f"would take {size / 1e9:,.1f} GB unpacked; {free / 1e9:,.1f} GB are free here."
+        raise UserError(place, problem, "Free some disk space, if you trust this archive.")
 
 
 def _is_drawn(name: str) -> bool:
@@ -419,6 +473,8 @@ def compared(root: Path) -> Iterator[str]:
     )
     if changed:
         yield f"Others: {', '.join(changed[:8])}{' ...' if len(changed) > 8 else ''}"
+    if changed and told["release"] != __version__:
+        yield f"It was drawn by worldprobe {told['release']}, and is now by {__version__}."
     if told["as_drawn"]:
         names = sorted({Path(path).stem for path in told["as_drawn"]})
         yield f"Taken over as they were drawn, from protected texts: {', '.join(names)}"

@@ -131,11 +131,11 @@ def _gpus(
     on_gpus = {gpus: times for gpus, times in sorted(hours.items()) if gpus}
     if on_gpus:
         parts = [f"{len(times)} with {gpus}" for gpus, times in on_gpus.items()]
-        total = sum(gpus * sum(times) for gpus, times in on_gpus.items())
+        total = max(sum(gpus * sum(times) for gpus, times in on_gpus.items()), 1)
         verb = "are asked for" if on_cluster else "at most on A100s"
         yield (
-            f"GPUs{place}: jobs {', '.join(parts)}; {total:,.0f} GPU hours {verb}, the longest job"
-            f" {max(max(times) for times in on_gpus.values()):.0f} hours"
+            f"GPUs{place}: jobs {', '.join(parts)}; {total:,.0f} GPU hours {verb}, the longest"
+            f" job {max(1, *map(max, on_gpus.values())):.0f} hours"
         )
     if 0 in hours:
         yield f"without a GPU: {len(hours[0])} jobs"
@@ -151,7 +151,7 @@ def _requests(study: Study, registry: Registry, models: Iterable[str]) -> Iterat
         if load is None:
             yield f"requests to {card['endpoint']} ({model}): number unknown"
             continue
-        tokens = (load.read + load.written) / 1e6
+        tokens = max((load.read + load.written) / 1e6, 1)
         limits = [
             f"{limit:,} {what} a run"
             for limit, what in ((load.most_requests, "requests"), (load.most_tokens, "tokens"))
@@ -165,12 +165,19 @@ def _requests(study: Study, registry: Registry, models: Iterable[str]) -> Iterat
 
 def _downloads(registry: Registry, models: Iterable[str], files: Collection[str]) -> Iterator[str]:
     """What is still to be downloaded, where to, and the terms that must have been accepted."""
-    missing = [model for model in models if is_to_be_fetched(registry[model])]
-    size = sum((registry[model]["parameters"] or 0) * PUBLISHED_BYTES for model in missing) / 1e9
-    if missing:
+    weights = {  # several cards may be of one checkpoint
+        (registry[model]["checkpoint"], registry[model]["revision"]): registry[model]["parameters"]
+        for model in models
+        if is_to_be_fetched(registry[model])
+    }
+    if weights:
         folder = hub_cache()
+        known = [number for number in weights.values() if number]
+        size = f"about {max(sum(known) * PUBLISHED_BYTES / 1e9, 1):,.0f} GB"
+        if n_unknown := len(weights) - len(known):
+            size = f"{size} and {n_unknown} of unknown size" if known else "size unknown"
         yield (
-            f"weights: {len(missing)} models to download, about {size:,.0f} GB, into {folder}"
+            f"weights: {len(weights)} models to download, {size}, into {folder}"
             f" (HF_HOME {'is set' if os.environ.get('HF_HOME') else 'is not set'};"
             f" {free_gb(folder):,.0f} GB are free)"
         )
@@ -188,5 +195,5 @@ def _downloads(registry: Registry, models: Iterable[str], files: Collection[str]
         if registry[model].get("gated"):
             behind[credential(registry[model])].append(model)
     for variable, gated in behind.items():
-        state = "is set" if has_credential(variable) else "is not set; they are in the cache"
+        state = "is set" if has_credential(variable) else "is not set; they are here already"
         yield f"gated: {', '.join(gated)} ({variable} {state})"

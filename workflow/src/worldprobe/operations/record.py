@@ -95,6 +95,13 @@ def _texts(value: Any) -> Iterator[str]:
         yield value
 
 
+#: What the parts of a record have as values.
+_PARTS: dict[str, type | tuple[type, ...]] = {
+    **{"study": object, "cards": dict, "missing": str, "trained": int},
+    **{"took": (dict, list), "definitions": dict},
+}
+
+
 @dataclass(frozen=True)
 class Record:
     """What a study was.
@@ -126,11 +133,13 @@ class Record:
         try:
             stated = json.loads(content)
             record = cls(**stated)
-            is_whole = isinstance(record.study["study"], str) and all(
-                isinstance(getattr(record, part), dict)
-                for part in ("study", "cards", "missing", "trained", "took", "definitions")
+            named = [record.study["study"], *record.study["benchmarks"]]
+            is_whole = all(isinstance(name, str) for name in named) and all(
+                isinstance(value, kind)
+                for part, kind in _PARTS.items()
+                for value in getattr(record, part).values()
             )
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, AttributeError):
             is_whole = False
         if not is_whole:
             raise UserError(

@@ -5,10 +5,10 @@ What runs and waits is Snakemake's and SLURM's to say.
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import json
 import os
-import re
+import subprocess
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -258,8 +258,23 @@ def after_failure(
         yield f"Removed, as it was made with {' and '.join(still)}: {path}"
 
 
-#: Options with which a command asks again what is there: it is not repeated for the rest.
-_FORCED = ("-f", "--force", "-F", "--forceall", "-R", "--forcerun")
+#: What tells the Snakemake that makes the rest of a run that nothing is tried again: its command
+#: line says the same as the run's, and what a profile says is not on it.
+REST = "WORLDPROBE_REST"
+#: What Snakemake's log has of a run that somebody stopped: by Ctrl-C, by a signal to its process.
+_STOPPED = ("Terminating processes on user request", "Will exit after finishing currently running")
+
+
+def without_retries(study: Mapping[str, Any]) -> dict[str, Any]:
+    """The study of this process: in the rest of a run, what failed in it is not tried again."""
+    is_rest = REST in os.environ
+    return {**study, **(dict.fromkeys(("fetch_again", "ask_again"), False) if is_rest else {})}
+
+
+def was_stopped(logs: Iterable[str | Path]) -> bool:
+    """Whether somebody stopped the run, by Snakemake's logs of it."""
+    texts = (Path(log).read_text(encoding="utf-8", errors="replace") for log in logs)
+    return any(words in text for text in texts for words in _STOPPED)
 
 
 def rest_of_run(
@@ -267,10 +282,11 @@ def rest_of_run(
     missing: Collection[str],
     lacking: Collection[str],
     arguments: Sequence[str],
+    places: Sequence[str] = (),
 ) -> list[str]:
     """The command that makes the rest after a run that kept going: without what failed in it, which
-    is not tried again. Empty where there is no such rest: nothing new failed, something else has
-    yet to be done (the run was interrupted), files were asked for by name, rules were forced, or
+    is not tried again (``make_rest``). Empty where there is no such rest: nothing new failed,
+    something else has yet to be done (the run was interrupted), files were asked for by name, or
     Snakemake was not called by its own command.
 
     Args:
@@ -278,6 +294,8 @@ def rest_of_run(
         missing: ids of the models that the run did without.
         lacking: files and baselines that it did without.
         arguments: the words of its command line, the program first.
+        places: where ``--directory`` has moved to another folder, from which relative paths lead
+            elsewhere: options that name Snakefile, folder and configuration once more.
     """
     program, *words = arguments
     allowed = {**study, "allow_missing": True}
@@ -285,39 +303,29 @@ def rest_of_run(
     left = {model for model, rules in unfinished(study).items() if rules}
     files = tuple(downloads(study).values())
     results = f"{StudyPaths.of(study).results}/"
+    has_profile = any("-profile" in word for word in words)
     reasons_against = (
         not study["allow_missing"],
         not (study["fetch_again"] or study["ask_again"]),
         not failed - {*missing, *lacking},
         left - {*failed, *missing},
         any(word.startswith(results) or word in files for word in words),
-        any(word.partition("=")[0] in _FORCED for word in words),
+        places and has_profile,  # a profile that is not found from there may be ignored
         Path(program).name not in ("snakemake", "__main__.py"),
     )
     if any(reasons_against):
         return []
-    return [sys.executable, "-m", "snakemake", *_with_changes(words), "--nolock"]
+    end = words.index("--") if "--" in words else len(words)
+    again = [*words[:end], *places, "--nolock", *words[end:]]
+    return [sys.executable, "-m", "snakemake", *again]
 
 
-def _with_changes(words: Sequence[str]) -> list[str]:
-    """A command line whose ``--config`` says besides, and last, that nothing is tried again.
-
-    >>> _with_changes(["all", "--config=a=1"])[-4:]
-    ['--config', 'a=1', 'fetch_again=false', 'ask_again=false']
-    """
-    changes = ["fetch_again=false", "ask_again=false"]
-    found = [(place, match) for place, word in enumerate(words) if (match := _CONFIG.match(word))]
-    if not found:
-        return [*words, "--config", *changes]
-    place, match = found[-1]  # Snakemake takes the last one alone
-    option, attached = match["option"], match["attached"]
-    rest = [attached, *words[place + 1 :]] if attached else list(words[place + 1 :])
-    behind = list(itertools.takewhile(lambda word: not word.startswith("-"), rest))
-    return [*words[:place], option, *behind, *changes, *rest[len(behind) :]]
-
-
-#: How a command line says ``--config``, also with the first value attached to it.
-_CONFIG = re.compile(r"(?P<option>--config(?==|$)|-C)=?(?P<attached>.*)")
+def make_rest(command: Sequence[str]) -> None:
+    """Run the command of ``rest_of_run`` to its end. Ctrl-C reaches it, too: it stops its jobs."""
+    rest = subprocess.Popen(command, env={**os.environ, REST: "1"})
+    while rest.returncode is None:
+        with contextlib.suppress(KeyboardInterrupt):
+            rest.wait()
 
 
 def after_success(missing: Collection[str], left_out: Mapping[str, str]) -> Iterator[str]:

@@ -24,7 +24,7 @@ from worldprobe.benchmark import NO_SECTION, Benchmark, Display, Section, taken_
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import TooLittleError, UserError
 from worldprobe.files import digest_file, read_text, write_text
-from worldprobe.provenance import TOO_LITTLE, Provenance, is_rehearsed
+from worldprobe.provenance import TOO_LITTLE, Provenance, of_rehearsal
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import NOTES, Methods, TableOrigin, flags_sheet, notes
 from worldprobe.report.runtimes import Cost, RunTime, duration_in_words
@@ -450,7 +450,11 @@ def print_table(
         sheet: Sheet = _build(display, tables, roster, options)
     except TooLittleError as error:
         sheet = Sheet(f"{display.title}.", pd.DataFrame(columns=["why"]), (WHY,), (error.problem,))
-    sheet = replace(sheet, notes=(*sheet.notes, *notes(read_provenance(tables[0]), roster)))
+    made = read_provenance(tables[0])
+    made = replace(made, details={**made.details, **of_rehearsal(tables)})
+    sheet = replace(sheet, notes=(*sheet.notes, *notes(made, roster)))
+    if made.details.get("rehearsal"):
+        sheet = replace(sheet, frame=sheet.frame.assign(**MARK))
     sheet.write(out)
 
 
@@ -476,7 +480,7 @@ def draw_figure(
         UserError: an input that cannot be read or does not have what the figure needs, or a suffix
             that is not known.
     """
-    mark = REHEARSAL if any(map(is_rehearsed, tables)) else ""
+    mark = MARK if of_rehearsal(tables) else {}
     draw = display.draw
     try:
         frame = _build(display, tables, roster, options)
@@ -514,8 +518,8 @@ def _build(display: Display, tables: Paths, roster: Roster, options: Mapping[str
 
 #: The column of a table that has no rows.
 WHY = text_column("Nothing to show", "why")
-#: What stands across a figure of a rehearsal.
-REHEARSAL = "rehearsal: no result"
+#: What stands across a figure of a rehearsal, and in a column of each CSV file.
+MARK = {"rehearsal": "no result"}
 NOTEBOOK_FIX = "Give an .ipynb file, e.g. from notebooks/."
 #: Seconds that a cell may take; the notebooks read finished tables, so they are quick.
 LONGEST_CELL = 300

@@ -126,17 +126,22 @@ FILE_METADATA: dict[str, dict[str, str | None]] = {
 def apply_settings() -> None:
     """Set matplotlib's defaults for this process; every drawing command calls it once, before it
     draws.
+
+    Raises:
+        UserError: the environment's SOURCE_DATE_EPOCH is no number of seconds.
     """
-    os.environ["MPLBACKEND"] = (
-        "agg"  # one that matplotlib does not know, e.g. Qt4Agg, would stop its import
-    )
+    # A backend that matplotlib does not know, or a file of settings that cannot be read, would stop
+    # its import; neither counts here.
+    os.environ |= {"MPLBACKEND": "agg", "MATPLOTLIBRC": os.devnull}
     import matplotlib as mpl
     import matplotlib.style
 
     mpl.use("agg")
     mpl.rcdefaults()
     mpl.style.use(Path(__file__).parent / "assets" / "figures.mplstyle")
-    os.environ.setdefault("SOURCE_DATE_EPOCH", "0")
+    if not os.environ.setdefault("SOURCE_DATE_EPOCH", "0").isdecimal():
+        problem = f'is "{os.environ["SOURCE_DATE_EPOCH"]}", and stands for seconds since 1970.'
+        raise UserError("SOURCE_DATE_EPOCH", problem, "Unset it, or give a whole number.")
 
 
 def letters_without_glyph(figure: Figure) -> str:
@@ -714,7 +719,7 @@ def render(
     frame: pd.DataFrame,
     draw: Callable[..., Figure],
     paths: Sequence[Path | str],
-    mark: str = "",
+    mark: Mapping[str, str] | None = None,
     **options: object,
 ) -> None:
     """Write a figure in every form that ``paths`` names by suffix (.pdf, .svg, .png, .csv).
@@ -723,7 +728,7 @@ def render(
         frame: the tidy table; only what its CSV text contains reaches the drawing.
         draw: a drawing function of this package.
         paths: outputs.
-        mark: words across the whole figure; none by default.
+        mark: words across the whole figure, and a column of the CSV with them; none by default.
         options: passed to ``draw``.
     """
     apply_settings()
@@ -744,9 +749,9 @@ def render(
                 " e.g. of Noto (fonts-noto-core, fonts-noto-cjk).",
                 letters[:20],
             )
-        if mark:
-            figure.text(0.5, 0.5, mark, **WATERMARK)
-        write(figure, text, paths)
+        for column, words in (mark or {}).items():
+            figure.text(0.5, 0.5, f"{column}: {words}", **WATERMARK)
+        write(figure, to_csv(frame.assign(**mark)) if mark else text, paths)
 
 
 #: How words across a figure look.

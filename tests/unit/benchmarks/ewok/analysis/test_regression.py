@@ -419,6 +419,12 @@ def test_both_regressions_run_from_the_command_line(stored, fit):
 
 
 @needs_r
+def test_a_mistyped_way_of_asking_is_a_mistake_and_not_too_little_to_say(stored, capsys):
+    assert cli.main(["fit", "fixed-effects", *stored, "--eval-type", "logprob"]) == 2
+    assert 'did you mean "logprobs"?' in capsys.readouterr().err
+    assert not Path(stored[-1]).exists()
+
+
 def test_objects_that_r_keeps_in_a_folder_do_not_stand_before_its_own(tmp_path: Path) -> None:
     """rpy2/rpy2 #911, yihui/knitr #1111: .RData, .Rprofile and .Renviron of the working folder,
     or of the home, were loaded.
@@ -445,6 +451,22 @@ def test_objects_that_r_keeps_in_a_folder_do_not_stand_before_its_own(tmp_path: 
         text=True,
     )
     assert told.stdout == "10 0 \n", told.stderr
+
+
+@needs_r
+def test_a_library_that_does_not_fit_lme4_is_not_called_absent(tmp_path: Path) -> None:
+    """lme4/lme4 #807, #758: an older Matrix in R_LIBS."""
+    (tmp_path / "Matrix").mkdir()
+    stated = "Package: Matrix\nVersion: 1.2-0\nBuilt: R 3.4.0; x86_64-pc-linux-gnu; 2018-01-01\n"
+    (tmp_path / "Matrix" / "DESCRIPTION").write_text(stated)
+    code = "from worldprobe.benchmarks.ewok.analysis.regression import start_r\nstart_r()\n"
+    environment = os.environ | {"R_LIBS": str(tmp_path)}
+    told = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
+    assert "has the package lme4 and cannot load it" in told.stderr
+    assert "Matrix" in told.stderr
+    assert str(tmp_path) in told.stderr
 
 
 def test_what_baselines_get_right_is_a_feature_of_the_targets():

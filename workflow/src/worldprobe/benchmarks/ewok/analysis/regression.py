@@ -27,7 +27,7 @@ from worldprobe.benchmarks.ewok.vocabulary import (
     TARGET_CONTRASTS,
     contrast_group,
 )
-from worldprobe.errors import TooLittleError, UserError
+from worldprobe.errors import TooLittleError, UserError, did_you_mean
 
 #: a part of a direction, or a step along it, that is smaller is a rounding error.
 SEPARATED = 1e-6
@@ -129,13 +129,15 @@ def build_design(
 
     Raises:
         TooLittleError: nothing is left to explain.
+        UserError: nothing was asked in this way.
     """
     rows = judgements[judgements["eval_type"] == eval_type]
     if rows.empty:
-        raise TooLittleError(
+        known = sorted(judgements["eval_type"].unique())
+        raise UserError(
             "judgements",
-            f"there are no {eval_type} judgements.",
-            "Judge at least one model's log probabilities.",
+            f"there are none by {eval_type}{did_you_mean(eval_type, known)}",
+            f"Judge a model by it, or choose one of: {', '.join(known)}.",
         )
     details: dict[str, Any] = {"eval_type": eval_type, "ties": ties, "target_coding": target_coding}
     notes: list[str] = []
@@ -437,6 +439,11 @@ def _independent(matrix: np.ndarray) -> np.ndarray:
 
 #: a random intercept of this size or less is a singular fit (lme4::isSingular).
 SINGULAR = 1e-4
+#: Loads what is called; the reason why not, or "".
+LOAD = r"""tryCatch({
+    lapply(c("lme4", "minqa"), function(name) suppressMessages(loadNamespace(name)))
+    ""
+}, error = function(error) gsub("\\s+", " ", conditionMessage(error)))"""
 WAYS_OUT = (
     "Three ways out: (1) with root, `sudo apt install r-base-core r-cran-lme4`, then `pip install"
     ' "worldprobe[r]"`; (2) without root, `snakemake --sdm conda`, which uses the files in envs/;'
@@ -647,14 +654,20 @@ def start_r() -> Any:
         if libraries is not None:
             os.environ["LD_LIBRARY_PATH"] = libraries
     callbacks.consolewrite_warnerror = lambda text: None
-    if not robjects.r(
-        'requireNamespace("lme4", quietly = TRUE) && requireNamespace("minqa", quietly = TRUE)'
-    )[0]:
+    reason = str(robjects.r(LOAD)[0])
+    if "there is no package called" in reason:
         raise UserError(
             "mixed model",
             "R is there, but its package lme4 is not (R starts --vanilla; set R_LIBS for a library"
-            " of yours).",
+            f" of yours): {reason}.",
             WAYS_OUT,
+        )
+    if reason:
+        raise UserError(
+            "mixed model",
+            f"R has the package lme4 and cannot load it: {reason}.",
+            f"Repair the libraries ({', '.join(robjects.r('.libPaths()'))}): often R_LIBS names an"
+            " older one before them, or R was updated and its packages were not.",
         )
     return robjects
 
