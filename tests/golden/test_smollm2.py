@@ -161,7 +161,7 @@ def test_vllm_gives_the_same_log_probabilities(
 @pytest.fixture(scope="session")
 def server(gguf_file: Path) -> Any:
     """llama.cpp with its OpenAI-style server, of the quantised file itself."""
-    xllamacpp = pytest.importorskip("xllamacpp", reason=PEER)
+    xllamacpp = pytest.importorskip("xllamacpp", reason="llama.cpp (envs/install-python brings it)")
     parameters = xllamacpp.CommonParams()
     parameters.model.path, parameters.model_alias, parameters.hostnames, parameters.port = (
         str(gguf_file),

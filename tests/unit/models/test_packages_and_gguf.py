@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 gguf = pytest.importorskip("gguf")
 
+import gguf_files  # noqa: E402
 from command_line import run  # noqa: E402
 from worldprobe.errors import MachineError, UserError  # noqa: E402
 from worldprobe.models import packages  # noqa: E402
@@ -40,72 +41,33 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def tiny_gguf(
     tiny_checkpoint: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Path]:
-    """Writes a tiny Llama as a GGUF file, in float32; called otherwise, without a tensor or its
-    type, or with one in 8 bits.
+    """Writes a tiny Llama as a GGUF file, in float32; called otherwise, without a tensor, or with
+    one in 8 bits.
     """
     folder = Path(tiny_checkpoint("llama"))
     config = json.loads((folder / "config.json").read_text())
     model = transformers.AutoModelForCausalLM.from_pretrained(folder)
     vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]
-    names = {
-        "model.embed_tokens.weight": "token_embd.weight",
-        "model.norm.weight": "output_norm.weight",
-        "lm_head.weight": "output.weight",
+    words = {
+        "model": "gpt2",
+        "pre": "gpt-2",
+        "tokens": sorted(vocabulary["vocab"], key=vocabulary["vocab"].get),
+        "merges": [" ".join(pair) for pair in vocabulary["merges"]],
+        "bos_token_id": config["bos_token_id"],
+        "eos_token_id": config["eos_token_id"],
     }
-    parts = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm"}
-    parts |= {f"self_attn.{one}_proj": f"attn_{one}" for one in "qkv"} | {
-        "self_attn.o_proj": "attn_output"
-    }
-    parts |= {f"mlp.{one}_proj": f"ffn_{one}" for one in ("gate", "up", "down")}
 
-    def write(architecture: str = "llama", without: str = "", packed: str = "") -> Path:
-        path = tmp_path_factory.mktemp("gguf") / f"tiny-{architecture}.F32.gguf"
-        writer = gguf.GGUFWriter(path, architecture)
-        writer.add_name("tiny")
-        if without != "file type":
-            writer.add_file_type(gguf.LlamaFileType.ALL_F32)
-        writer.add_context_length(config["max_position_embeddings"])
-        writer.add_embedding_length(config["hidden_size"])
-        writer.add_block_count(config["num_hidden_layers"])
-        writer.add_feed_forward_length(config["intermediate_size"])
-        writer.add_head_count(config["num_attention_heads"])
-        writer.add_head_count_kv(config["num_key_value_heads"])
-        writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
-        writer.add_rope_freq_base(config["rope_parameters"]["rope_theta"])
-        writer.add_vocab_size(config["vocab_size"])
-        writer.add_tokenizer_model("gpt2")
-        writer.add_token_list(sorted(vocabulary["vocab"], key=vocabulary["vocab"].get))
-        writer.add_token_merges([" ".join(pair) for pair in vocabulary["merges"]])
-        writer.add_bos_token_id(config["bos_token_id"])
-        writer.add_eos_token_id(config["eos_token_id"])
-        writer.add_chat_template(TEMPLATE)
-        heads = {"attn_q": config["num_attention_heads"], "attn_k": config["num_key_value_heads"]}
-        for name, weight in model.state_dict().items():
-            if name not in names:
-                _, _, layer, part = name.removesuffix(".weight").split(".", 3)
-                short = parts[part]
-                if short in heads:  # llama.cpp pairs the two halves that a rotation mixes
-                    weight = (
-                        weight.view(heads[short], 2, -1, weight.shape[1])
-                        .transpose(1, 2)
-                        .reshape(weight.shape)
-                    )
-                writer.add_tensor(f"blk.{layer}.{short}.weight", weight.numpy())
-            elif names[name] == packed:
-                kind = gguf.GGMLQuantizationType.Q8_0
-                writer.add_tensor(
-                    names[name], gguf.quants.quantize(weight.numpy(), kind), raw_dtype=kind
-                )
-            elif names[name] != without:
-                writer.add_tensor(names[name], weight.numpy())
-        for step in (
-            writer.write_header_to_file,
-            writer.write_kv_data_to_file,
-            writer.write_tensors_to_file,
-            writer.close,
-        ):
-            step()
-        return path
+    def write(without: str = "", packed: str = "") -> Path:
+        path = tmp_path_factory.mktemp("gguf") / "tiny-llama.F32.gguf"
+        return gguf_files.write(
+            path,
+            "llama",
+            model,
+            words,
+            tensors={without: None} if without else {},
+            template=TEMPLATE,
+            packed=packed,
+        )
 
     return write
 

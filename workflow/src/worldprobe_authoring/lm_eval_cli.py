@@ -27,7 +27,8 @@ def lm_eval(items: Path, samples: Samples, /, *, model: ModelName = None, out: P
     They are of a task of `items export --format lm-eval`.
 
     Reads results_DATE.json and samples_TASK_DATE.jsonl of the newest run. Samples of other items,
-    or asked with a chat template, examples or a system instruction, are refused.
+    or asked with a chat template, examples or a system instruction, are refused, as are those of
+    texts that began with another start token than worldprobe's do.
 
     Args:
         items: items table
@@ -63,13 +64,17 @@ def made_by_lm_eval(
         **known: other fields of ``Provenance``.
 
     Raises:
-        UserError: the name cannot be one of a model, or the run's own file would be overwritten.
+        UserError: the name cannot be one of a model, the run's own file would be overwritten, or
+            the texts began with another token than worldprobe's do.
     """
+    from worldprobe_authoring.lm_eval_runs import check_start_token
+
     read = [run.place, *run.files]
     if out.exists() and any(out.samefile(path) for path in read):
         raise UserError(
             f"--out {out}", "is one of the inputs; it would be overwritten.", "Choose another name."
         )
+    check_start_token(run)
     is_stand_in = is_of_rehearsal(run.model)
     rehearsal = {"rehearsal": True} if is_stand_in else of_rehearsal([*inputs.values(), *read])
     return Provenance(
@@ -94,7 +99,8 @@ def import_samples(
     They are of a task of `worldsense export --format lm-eval`.
 
     Reads results_DATE.json and samples_TASK_DATE.jsonl of the newest run. Samples of other trials,
-    or asked with a chat template, examples or a system instruction, are refused.
+    or asked with a chat template, examples or a system instruction, are refused, as are those of
+    texts that began with another start token than worldprobe's do.
 
     Args:
         out: table of responses, for `worldsense analyse`

@@ -19,7 +19,13 @@ from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.skins.vocabulary import answers_of
 from worldprobe.errors import UserError
 from worldprobe.inference.lm_eval import BENCHMARK
+from worldprobe.log import LOGGER
+from worldprobe.models.chat import Encoder, own_tokens
+from worldprobe.models.checkpoint import locate
 from worldprobe.models.engine import NOT_FINITE, Scored
+from worldprobe.models.loading import load_tokenizer
+from worldprobe.models.registry import CAUSAL
+from worldprobe.models.weights import read_object
 
 Key = TypeVar("Key", str, tuple[str, int])
 
@@ -47,6 +53,7 @@ class Run:
         revision: of a hub id.
         dtype: float32, bfloat16 or float16.
         packages: lm_eval and transformers, with their versions.
+        arguments: --model_args.
     """
 
     place: Path
@@ -55,6 +62,7 @@ class Run:
     revision: str | None
     dtype: str | None
     packages: dict[str, str]
+    arguments: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -111,6 +119,12 @@ def read_run(folder: Path, benchmark: str) -> Run:
             config.get("model_dtype"),
         )
         packages = {name: stated.get(f"{name}_version") for name in ("lm_eval", "transformers")}
+        given = config.get("model_args") or {}
+        arguments = (
+            {name: str(value) for name, value in given.items()}
+            if isinstance(given, dict)
+            else dict(part.split("=", 1) for part in given.split(",") if part)
+        )
     except (OSError, *NOT_OURS) as error:
         raise UserError(place, "is not a results file of lm-eval.", "Run lm-eval again.") from error
     if not asked:
@@ -146,7 +160,55 @@ def read_run(folder: Path, benchmark: str) -> Run:
         revision or None,
         dtype.removeprefix("torch.") if dtype else None,
         known,
+        arguments,
     )
+
+
+def check_start_token(run: Run) -> None:
+    """Refuse samples whose texts began otherwise than our own scoring of the model begins them.
+
+    Samples do not log tokens, so the model's tokenizer is asked, as lm-eval asks it: for what it
+    adds by itself, unless --model_args says add_bos_token.
+
+    Raises:
+        UserError: the start token was left out, or added, where ours is not.
+    """
+    try:
+        checkpoint = locate(run.model, run.revision, kind=None)
+        if checkpoint.kind != CAUSAL:
+            return
+        import transformers
+
+        own = load_tokenizer(checkpoint)
+        config = read_object(checkpoint.folder / "config.json")
+        config = config.get("text_config") or config
+        encoder = Encoder(own, config.get("model_type", ""), config.get("bos_token_id"))
+        stated = run.arguments.get("add_bos_token")
+        adds = {} if stated is None else {"add_bos_token": stated.lower() == "true"}
+        asked = transformers.AutoTokenizer.from_pretrained(
+            str(checkpoint.tokenizer_folder), local_files_only=True, **adds
+        )
+    except (UserError, ImportError, OSError, ValueError):
+        LOGGER.warning(
+            "%s: whether its texts began with the start token, as here, cannot be checked, as the"
+            " model %s is not on this machine",
+            run.place,
+            run.model,
+        )
+        return
+    theirs = () if adds.get("add_bos_token") is False else own_tokens(asked)[0]
+    if theirs != encoder.prefix:
+        began, begins = (
+            ", ".join(own.convert_ids_to_tokens(list(ids))) or "nothing"
+            for ids in (theirs, encoder.prefix)
+        )
+        raise UserError(
+            run.place,
+            f"is of texts that began with {began}, where worldprobe begins them with {begins}: the"
+            " numbers cannot be compared.",
+            "Run lm-eval again with --model_args that say so: add_bos_token is to be"
+            f" {bool(encoder.prefix)}.",
+        )
 
 
 def read_samples(files: Sequence[Path], fix: str) -> Iterator[Sample]:

@@ -3,6 +3,7 @@ encoder.
 """
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from worldprobe.benchmarks.ewok.baselines import similarities
 from worldprobe.benchmarks.ewok.wordnet import WordNet
+from worldprobe.errors import UserError
 from worldprobe.models.sentence_encoder import encode
 
 #: Part of speech -> lines of its data and index files, and irregular forms; offsets are the senses'
@@ -154,3 +156,102 @@ def test_a_sentences_vector_is_the_mean_over_its_own_tokens_whatever_else_is_in_
         with torch.inference_mode():
             states = AutoModel.from_pretrained(encoder).eval()(**read).last_hidden_state[0]
         assert vector == pytest.approx(states.mean(dim=0).numpy(), abs=1e-5)
+
+
+def _change(path: Path, **values: object) -> None:
+    known = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps(known | values))
+
+
+@pytest.fixture
+def copy(encoder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(encoder, tmp_path / "encoder"))
+
+
+SENTENCE = ["sun is warm"]
+
+
+def test_sentence_transformers_6_2_writes_its_pooling_otherwise(copy: Path) -> None:
+    before = encode(copy, SENTENCE)
+    (copy / "1_Pooling" / "config.json").write_text(
+        json.dumps({"embedding_dimension": 16, "pooling_mode": "mean", "include_prompt": True})
+    )
+    (copy / "sentence_bert_config.json").write_text('{"transformer_task": "feature-extraction"}')
+    _change(copy / "tokenizer_config.json", model_max_length=8)
+    modules = [
+        {"type": "sentence_transformers.base.modules.transformer.Transformer", "path": ""},
+        {"type": "sentence_transformers.sentence_transformer.modules.Pooling", "path": "1_Pooling"},
+    ]
+    (copy / "modules.json").write_text(json.dumps(modules))
+    assert encode(copy, SENTENCE) == pytest.approx(before)
+    long = "sun is warm snow is cold sun is warm"
+    assert encode(copy, [long]) == pytest.approx(encode(copy, [" ".join(long.split()[:6])]))
+    _change(copy / "1_Pooling" / "config.json", pooling_mode="cls")
+    with pytest.raises(UserError, match="does not average tokens"):
+        encode(copy, SENTENCE)
+
+
+def test_weights_that_an_encoder_lacks_are_an_error_not_random_numbers(copy: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(copy / "model.safetensors")
+    kept = {name: value for name, value in weights.items() if "pooler" not in name}
+    save_file(kept, copy / "model.safetensors", metadata={"format": "pt"})
+    encode(copy, SENTENCE)  # what is not used may be absent
+    kept = {name: value for name, value in kept.items() if "layer.1.intermediate" not in name}
+    save_file(kept, copy / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(UserError, match=r"lacks 2 of the model's weights, e\.g\. .*intermediate"):
+        encode(copy, SENTENCE)
+
+
+def test_an_encoder_of_another_depth_than_its_weights_is_refused(copy: Path) -> None:
+    _change(copy / "config.json", num_hidden_layers=1)
+    with pytest.raises(UserError, match=r"weights of a larger model than config\.json describes"):
+        encode(copy, SENTENCE)
+
+
+def test_sentence_transformers_1566_a_step_behind_the_pooling_is_refused(copy: Path) -> None:
+    steps = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
+    modules = [
+        {"type": f"sentence_transformers.models.{kind}", "path": path}
+        for kind, path in steps.items()
+    ]
+    before = encode(copy, SENTENCE)
+    (copy / "modules.json").write_text(json.dumps(modules))
+    assert encode(copy, SENTENCE) == pytest.approx(before / np.linalg.norm(before))
+    modules[2]["type"] = "sentence_transformers.models.Dense"
+    (copy / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(UserError, match=r"changes its vectors by a step .* \(Dense\)"):
+        encode(copy, SENTENCE)
+
+
+def test_transformers_js_230_a_default_prompt_stands_before_each_text(copy: Path) -> None:
+    expected = encode(copy, ["cold . sun is warm"])
+    _change(
+        copy / "config_sentence_transformers.json",
+        prompts={"query": "cold . "},
+        default_prompt_name="query",
+    )
+    assert encode(copy, SENTENCE) == pytest.approx(expected)
+    _change(copy / "1_Pooling" / "config.json", include_prompt=False)
+    with pytest.raises(UserError, match=r"leaves its default prompt 'cold \. ' out of the mean"):
+        encode(copy, SENTENCE)
+
+
+def test_a_text_longer_than_the_positions_is_cut_where_no_length_is_stated(copy: Path) -> None:
+    _change(copy / "sentence_bert_config.json", max_seq_length=None)
+    vector = encode(copy, ["sun is warm " * 20])
+    assert vector == pytest.approx(encode(copy, ["sun is warm " * 10]))
+    assert np.isfinite(vector).all()
+
+
+def test_pickled_weights_of_an_encoder_are_read_only_where_it_is_allowed(copy: Path) -> None:
+    import torch
+    from safetensors.torch import load_file
+
+    before = encode(copy, SENTENCE)
+    torch.save(load_file(copy / "model.safetensors"), copy / "pytorch_model.bin")
+    (copy / "model.safetensors").unlink()
+    with pytest.raises(UserError, match="is not a sentence encoder"):
+        encode(copy, SENTENCE)
+    assert encode(copy, SENTENCE, allow_pickle=True) == pytest.approx(before)

@@ -124,7 +124,8 @@ def judge(
         source: word2vec binary or text, or what `baselines train-vectors` wrote; folder of
             WordNet's database; folder of a sentence encoder; or such a folder as the package URL
             that `baselines fetch` fetched
-        allow_pickle: also read vectors that gensim saved; such a file can run any code
+        allow_pickle: also read vectors that gensim saved, which can run any code, or an encoder's
+            pytorch_model.bin
         skip_classes: filler classes whose words do not count in bags of words
         similarities_out: also write the cosines
         out: judgements table
@@ -162,7 +163,7 @@ def judge(
         need("transformers")
         from worldprobe.models.sentence_encoder import encode
 
-        cosines = similarities(item_rows, partial(encode, place))
+        cosines = similarities(item_rows, partial(encode, place, allow_pickle=allow_pickle))
     judged = judge_similarities(item_rows, cosines, by)
     if details.get("is_trained_here"):
         judged.table["taught"] = ", ".join(DOCUMENT_KINDS)

@@ -4,15 +4,14 @@ quantised ones in float32.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import importlib.util
-import io
 import json
 import re
-import struct
 import tempfile
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -20,15 +19,20 @@ from unittest import mock
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, whole_folder
 from worldprobe.log import LOGGER
+from worldprobe.models.gguf_file import GgufFile, read
 from worldprobe.models.packages import alone, cache
 from worldprobe.provenance import made, versions
 
-METHOD = 1
+METHOD = 2
 
 SUFFIX = ".gguf"
 PACKAGES = ("gguf", "torch", "transformers")
 #: The file that says what a folder was made from.
 NOTE = "provenance.json"
+#: Bytes of weights in one file of a folder; so much is in memory at a time.
+SHARD = 1 << 28
+#: Tensors that say what others say, too.
+DUPLICATES = re.compile(r"blk\.\d+\.attn_rot_embd\.weight")
 
 
 def imported(path: Path) -> Path:
@@ -53,12 +57,15 @@ def import_file(path: Path, out: Path) -> None:
     """Write what a GGUF file contains as a folder in the format of transformers: weights in
     float32, tokenizer, chat template.
 
+    Each key of the architecture and each tensor must find its place. Where llama.cpp is installed
+    (xllamacpp), the folder's tokens and log probabilities are compared with its own.
+
     Args:
         path: the file.
         out: the folder, written whole or not at all.
 
     Raises:
-        UserError: transformers cannot read it.
+        UserError: something in the file cannot be carried over.
     """
     _require(path)
     if re.search(r"-\d{5}-of-(?!00001)\d{5}$", path.stem):
@@ -68,68 +75,211 @@ def import_file(path: Path, out: Path) -> None:
         )
         raise UserError(path, problem, fix)
     import gguf
-    import torch
     import transformers
-    from transformers.integrations.ggml import GGUF_CONFIG_MAPPING
-    from transformers.integrations.gguf.reader import read_gguf_metadata
 
-    try:
-        stated, _ = read_gguf_metadata(str(path))
-        architecture = stated["general.architecture"]
-    except (OSError, ValueError, LookupError, struct.error) as error:
-        problem = f"is not a whole GGUF file of a model ({type(error).__name__}: {error})."
-        raise UserError(path, problem, "Download it again.") from error
+    from worldprobe.models import gguf_tokenizer, llama_cpp
+    from worldprobe.models.gguf_config import ARCHITECTURES, configure
+
+    file = read(path)
     types = {int(one): one.name.removeprefix("MOSTLY_") for one in gguf.LlamaFileType}
-    kind = types.get(stated.get("general.file_type"), "of unstated type")
+    kind = types.get(file.stated.get("general.file_type", -1), "of unstated type")
     LOGGER.info("%s: converting GGUF into %s", path, out)
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    try:
-        with contextlib.ExitStack() as stack:
-            for name in (
-                "GGUFReader",
-                "get_tensor_name_map",
-            ):  # the file is read once instead of three times
-                stack.enter_context(
-                    mock.patch.object(gguf, name, functools.cache(getattr(gguf, name)))
-                )
-            stack.enter_context(
-                contextlib.redirect_stderr(io.StringIO())
-            )  # a bar of progress that no setting turns off
-            # Alone: a tokenizer beside the file would be preferred to the file's own.
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="worldprobe-gguf-"))
-            (Path(folder) / "model.gguf").symlink_to(path.resolve())
-            where: Any = {"gguf_file": "model.gguf", "local_files_only": True}
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **where)
-            model, loaded = transformers.AutoModelForCausalLM.from_pretrained(
-                folder,
-                dtype=torch.float32,
-                quantization_config=transformers.GgufConfig(dequantize=True),
-                output_loading_info=True,
-                **where,
-            )
-        if absent := sorted(loaded["missing_keys"]):  # they would be random
-            raise ValueError(f"it has no {absent[0]}, and lacks {len(absent)} tensors in all")
-    except Exception as error:  # whatever a model that it does not know leads to
-        known = sorted(set(GGUF_CONFIG_MAPPING) - {"general", "tokenizer"})
-        problem = (
-            f"transformers cannot read this GGUF model, whose architecture is {architecture}"
-            f" ({error})."
-        )
-        fix = (
-            f"It reads {', '.join(known)}. Give the model's own checkpoint, or serve the file"
-            " (llama-server): --engine openai."
-        )
-        raise UserError(path, problem, fix) from error
     digest = digest_file(path)
     details = {"gguf": {"file": path.name, "quantisation": kind, "sha256": digest}}
     note = made(
         METHOD, packages=PACKAGES, digests={"gguf": digest}, dtype="float32", details=details
     )
     with whole_folder(out) as written:
-        model.save_pretrained(written)
-        tokenizer.save_pretrained(written)
+        try:
+            if file.stated.get("general.type", "model") != "model":
+                raise ValueError(f"it is no model but {file.stated['general.type']}")
+            gguf_tokenizer.write(file, written)
+            if file.architecture in ARCHITECTURES:
+                tensors = {tensor.name: tensor for tensor in file.tensors}
+                config = configure(file, lambda name: file.values(tensors[name]))
+                _write(file, config, written)
+            else:
+                _write_by_transformers(file, written)
+        except Exception as error:  # whatever a model that is not known leads to
+            problem = (
+                f"is a GGUF model of the architecture {file.architecture} that cannot be read here"
+                f" without loss: {error}."
+            )
+            fix = (
+                f"Architectures that are read: {', '.join(sorted(ARCHITECTURES))}. Give the model's"
+                " own checkpoint, or serve the file (llama-server): --engine openai."
+            )
+            raise UserError(path, problem, fix) from error
+        llama_cpp.compare(path, written, kind)
         (written / NOTE).write_text(note.to_json() + "\n", encoding="utf-8")
+
+
+def _write(file: GgufFile, config: Any, folder: Path) -> None:
+    """Write the weights of a file, of which every tensor must find its place and every place its
+    tensor; in memory is one tensor and one file at a time.
+    """
+    import gguf
+    import torch
+    import transformers
+    from transformers.modeling_gguf_pytorch_utils import (
+        TENSOR_PROCESSORS,
+        TensorProcessor,
+        get_gguf_hf_weights_map,
+    )
+
+    from worldprobe.models.gguf_config import ROPE_TENSORS, UnreadError
+
+    with torch.device("meta"):
+        model = transformers.AutoModelForCausalLM.from_config(config)
+    own = model.state_dict()
+    processor = TENSOR_PROCESSORS.get(file.architecture, TensorProcessor)(config.to_dict())
+    # The table of names is made once, not once for each part of the model.
+    table = functools.cache(gguf.get_tensor_name_map)
+    with mock.patch.object(gguf, "get_tensor_name_map", table):
+        places = get_gguf_hf_weights_map(model, processor)
+    named = {
+        tensor.name: places.get(tensor.name) or places.get(tensor.name.removesuffix(".weight"))
+        for tensor in file.tensors
+        if tensor.name not in ROPE_TENSORS and not DUPLICATES.fullmatch(tensor.name)
+    }
+    if unread := sorted(name for name, place in named.items() if place is None):
+        others = f", and {len(unread) - 1} others are not either" if unread[1:] else ""
+        raise UnreadError(f"its tensor {unread[0]} is not read here{others}")
+    tied = set(getattr(model, "all_tied_weights_keys", None) or ())
+    if absent := sorted(own.keys() - set(named.values()) - tied):
+        raise UnreadError(f"it has no {absent[0]}, and lacks {len(absent)} tensors in all")
+    shards = _Shards(folder)
+    for name, value in _converted(file, named, places, processor):
+        if tuple(value.shape) != tuple(own[name].shape):
+            raise UnreadError(
+                f"its tensor for {name} has the shape {tuple(value.shape)}, where its keys say"
+                f" {tuple(own[name].shape)}"
+            )
+        shards.add(name, value)
+    shards.close()
+    config.architectures = [type(model).__name__]
+    config.save_pretrained(folder)
+    if model.generation_config is not None:
+        model.generation_config.save_pretrained(folder)
+
+
+def _converted(
+    file: GgufFile, named: dict[str, Any], places: dict[str, str], processor: Any
+) -> Iterator[tuple[str, Any]]:
+    """The weights as transformers orders them, each once all of its tensors were read."""
+    import numpy as np
+    import torch
+
+    wanted = Counter(place for place in named.values())
+    done: dict[str, Any] = {}
+    for tensor in file.tensors:
+        if (place := named.get(tensor.name)) is None:
+            continue
+        result = processor.process(
+            weights=file.values(tensor),
+            name=tensor.name,
+            tensor_key_mapping=places,
+            parsed_parameters={"tensors": done},
+        )
+        if result.name is not None:
+            done[place] = torch.from_numpy(np.ascontiguousarray(result.weights))
+        del result
+        wanted[place] -= 1
+        if not wanted[place]:
+            yield place, done.pop(place)
+
+
+class _Shards:
+    """Weights in files of a bounded size, as transformers names them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.waiting, self.files = folder, dict[str, Any](), list[list[str]]()
+        self.size = self.total = 0
+
+    def add(self, name: str, value: Any) -> None:
+        self.waiting[name] = value
+        self.size += value.nbytes
+        if self.size >= SHARD:
+            self._flush()
+
+    def _flush(self) -> None:
+        from safetensors.torch import save_file
+
+        if self.waiting:
+            save_file(
+                self.waiting, self.folder / f"{len(self.files)}.part", metadata={"format": "pt"}
+            )
+            self.files.append(list(self.waiting))
+            self.total += self.size
+            self.waiting, self.size = {}, 0
+
+    def close(self) -> None:
+        self._flush()
+        count, weights = len(self.files), dict[str, str]()
+        for number, names in enumerate(self.files):
+            file = f"model-{number + 1:05d}-of-{count:05d}.safetensors"
+            file = "model.safetensors" if count == 1 else file
+            (self.folder / f"{number}.part").rename(self.folder / file)
+            weights |= dict.fromkeys(names, file)
+        if count > 1:
+            index = {"metadata": {"total_size": self.total}, "weight_map": weights}
+            text = json.dumps(index, indent=2, sort_keys=True) + "\n"
+            (self.folder / "model.safetensors.index.json").write_text(text, encoding="utf-8")
+
+
+def _write_by_transformers(file: GgufFile, folder: Path) -> None:
+    """Write the weights of one of the architectures that transformers converts by itself, where it
+    says which keys it reads.
+    """
+    import torch
+    import transformers
+    from transformers.integrations.gguf import GGUF_CONFIG_ARCHS, get_gguf_config
+
+    from worldprobe.models.gguf_config import HARMLESS, NEUTRAL, UnreadError
+
+    if file.architecture not in GGUF_CONFIG_ARCHS:
+        raise UnreadError("nobody here knows what its keys mean")
+    stated = _Recorded(
+        {k: len(v) if k == "tokenizer.ggml.tokens" else v for k, v in file.stated.items()}
+    )
+    get_gguf_config(stated, tuple(tensor.name for tensor in file.tensors))
+    for key in sorted(key for key in stated if key.startswith(f"{file.architecture}.")):
+        short = key.removeprefix(f"{file.architecture}.")
+        is_neutral = short in NEUTRAL and stated[key] == NEUTRAL[short]
+        if key not in stated.read and short not in HARMLESS and not is_neutral:
+            raise UnreadError(f"its key {key} is not read here")
+    with tempfile.TemporaryDirectory(prefix="worldprobe-gguf-") as place:
+        (Path(place) / "model.gguf").symlink_to(file.path.resolve())
+        model, loaded = transformers.AutoModelForCausalLM.from_pretrained(
+            place,
+            gguf_file="model.gguf",
+            local_files_only=True,
+            dtype=torch.float32,
+            quantization_config=transformers.GgufConfig(dequantize=True),
+            output_loading_info=True,
+        )
+    for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+        if names := sorted(loaded[kind], key=str):
+            raise UnreadError(f"{kind.replace('_', ' ')}: {names[0]}")
+    model.save_pretrained(folder)
+
+
+class _Recorded(dict[str, Any]):
+    """Keys and values, and which of them were asked for."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        super().__init__(values)
+        self.read: set[str] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        self.read.add(key)
+        return super().__getitem__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.read.add(key)
+        return super().get(key, default)
 
 
 def _require(path: Path) -> None:

@@ -115,14 +115,7 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
             fix,
         ) from error
     model, report = loaded
-    _check_report(checkpoint, report)
-    if left_out := find_left_out(model, report["unexpected_keys"]):
-        raise UserError(
-            checkpoint.base or checkpoint.name,
-            f"has weights of a larger model than config.json describes, e.g. {left_out[0]}, so the"
-            " scores would be nobody's.",
-            "Give weights and config.json of one model: fetch or save it again.",
-        )
+    check_report(checkpoint, model, report)
     if checkpoint.adapter:
         model = put_on(model, checkpoint)
     check_vocabulary(checkpoint, tokenizer, model.get_input_embeddings().weight.shape[0])
@@ -394,8 +387,18 @@ def _placement(torch: Any, device: str) -> dict[str, Any]:
     return {} if wanted.type == "cpu" else {"device_map": {"": device}}
 
 
-def _check_report(checkpoint: Checkpoint, report: Mapping[str, Any]) -> None:
-    """Weights that are absent would be random numbers: an error, never a score."""
+def check_report(checkpoint: Checkpoint, model: Any, report: Mapping[str, Any]) -> None:
+    """Weights that are absent would be random numbers, those of a larger model nobody's: an error,
+    never a score.
+
+    Args:
+        checkpoint: whose files were loaded.
+        model: what transformers made of them.
+        report: what transformers says of the loading.
+
+    Raises:
+        UserError: the weights are not whole, or not of this configuration.
+    """
     where = checkpoint.base or checkpoint.name
     mismatched = sorted(report["mismatched_keys"], key=str)
     if mismatched:
@@ -429,6 +432,13 @@ def _check_report(checkpoint: Checkpoint, report: Mapping[str, Any]) -> None:
         )
     if unexpected:
         LOGGER.warning("%s: ignored %d tensors that the model does not use", where, len(unexpected))
+    if left_out := find_left_out(model, unexpected):
+        raise UserError(
+            where,
+            f"has weights of a larger model than config.json describes, e.g. {left_out[0]}, so the"
+            " scores would be nobody's.",
+            "Give weights and config.json of one model: fetch or save it again.",
+        )
 
 
 def find_left_out(model: Any, unexpected: Iterable[str]) -> list[str]:

@@ -5,6 +5,7 @@ the same judgements.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import types
 from pathlib import Path
@@ -203,6 +204,48 @@ def test_samples_of_another_question_are_refused(
     assert run(f"import lm-eval {item_table} {logged} --out {out}") == 2
     assert words in capsys.readouterr().err
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "adds", "words"),
+    [
+        ({}, False, "began with nothing, where worldprobe begins them with <bos>"),
+        ("dtype=float32", False, "add_bos_token is to be True"),
+        ({"add_bos_token": True}, False, ""),
+        ({}, True, ""),
+        ({"add_bos_token": False}, True, "add_bos_token is to be True"),
+    ],
+)
+def test_lm_eval_3430_samples_without_the_start_token_of_the_models_own_scoring_are_refused(
+    item_table: Path,
+    logged: Path,
+    tiny_checkpoint: Any,
+    capsys: pytest.CaptureFixture[str],
+    arguments: Any,
+    adds: bool,
+    words: str,
+) -> None:
+    from tokenizers import Tokenizer, processors
+
+    folder = Path(shutil.copytree(tiny_checkpoint("gemma"), logged.parent / "gemma"))
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        path = folder / name
+        path.write_text(path.read_text().replace("<|endoftext|>", "<bos>"))
+    if adds:
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="<bos> $A", special_tokens=[("<bos>", tokenizer.token_to_id("<bos>"))]
+        )
+        tokenizer.save(str(folder / "tokenizer.json"))
+    [path] = logged.rglob("results_*")
+    result = json.loads(path.read_text()) | {"model_name": str(folder)}
+    result["config"]["model_args"] = arguments
+    path.write_text(json.dumps(result))
+    code = run(f"import lm-eval {item_table} {logged} --out {logged.parent / 'scores.parquet'}")
+    said = capsys.readouterr().err
+    assert code == (2 if words else 0)
+    assert words in " ".join(said.split())
+    assert "cannot be checked" not in said
 
 
 def test_samples_of_texts_with_separators_of_lines_and_without_ids_are_read(
