@@ -24,7 +24,11 @@ from worldprobe.provenance import Provenance
 
 def an_item(item_id):
     domain, meta, template, version = item_id.rsplit("_", 3)
-    row = {name: "" for name, column in Items.columns.items() if not column.optional}
+    row = {
+        name: "A text." if column.min_length else ""
+        for name, column in Items.columns.items()
+        if not column.optional
+    }
     row |= {"item_id": item_id, "domain": domain, "version": int(version[1:]), "fillers": "{}"}
     row |= {"meta_template": int(meta), "template": int(template), "duplicate_of": None}
     row |= {"concept_a": "on", "concept_b": "off", "target_contrast": "concept swap"}
