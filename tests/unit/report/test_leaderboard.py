@@ -100,6 +100,14 @@ def test_the_page_has_every_number_and_loads_nothing(folder):
     assert again.read_bytes() == out.read_bytes()
 
 
+def test_start_tokens_are_said_of_the_model_that_has_them(make_result):
+    results = [make_result("a"), make_result("b")]
+    results[1]["benchmarks"]["ewok"]["asked"]["start tokens"] = "<bos>"
+    ewok = build_rankings(results)[0]
+    assert "start tokens" not in ewok.asked
+    assert ["<bos>" in row.facts for row in ewok.rows] == [False, True]
+
+
 @pytest.mark.parametrize("form", ["csv", "md", "tex", "json", "html"])
 def test_the_leaderboard_has_the_form_that_its_name_says(folder, form):
     out = folder / f"board.{form}"

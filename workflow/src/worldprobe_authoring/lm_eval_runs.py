@@ -123,7 +123,7 @@ def read_run(folder: Path, benchmark: str) -> Run:
         arguments = (
             {name: str(value) for name, value in given.items()}
             if isinstance(given, dict)
-            else dict(part.split("=", 1) for part in given.split(",") if part)
+            else dict(part.split("=", 1) for part in given.split(",") if "=" in part)
         )
     except (OSError, *NOT_OURS) as error:
         raise UserError(place, "is not a results file of lm-eval.", "Run lm-eval again.") from error

@@ -78,7 +78,7 @@ def build(
     Args:
         title: heading of the page (default: the question of the benchmark)
         record: record of the study (from `worldprobe archive record-study`), for run times
-        item_text: items whose conversations are shown; only worldprobe's own (one table per
+        item_text: trials whose conversations are shown; only worldprobe's own (one table per
             benchmark)
         rulegraph: picture of the workflow's rules (SVG)
         notebooks: notebooks that were run (from `worldprobe notebook run`)

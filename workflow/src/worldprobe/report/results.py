@@ -57,6 +57,8 @@ UNSET_OF_RUN = (
     *("batch_size", "device", "use_cache", "bootstrap_iters"),
     *("random_seed", "numpy_seed", "torch_seed", "fewshot_seed"),
 )
+#: What a result says of the tokens before each text, among how it was asked.
+START = "start tokens"
 #: The key of a benchmark's result, and the metric, of the mean over pairs of concepts.
 OVER_PAIRS = "mean_over_pairs"
 RANKS = (
@@ -449,7 +451,7 @@ class Ranking:
     def asked(self) -> str:
         """What all were asked, and how."""
         stated = self.stated
-        asked = "".join(f"; {name}: {text}" for name, text in stated["asked"].items())
+        asked = "".join(f"; {name}: {text}" for name, text in _shared(stated))
         digest = stated["items_digest"][:12]
         return f"{stated['n']} {stated['unit']}{asked}. Items' digest {digest}."
 
@@ -485,6 +487,11 @@ class Ranking:
         return f"{100 * (value - low) / (high - low):.2f}%"
 
 
+def _shared(stated: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """How all models of a ranking were asked: the start tokens are each model's own."""
+    return tuple(pair for pair in stated["asked"].items() if pair[0] != START)
+
+
 def build_rankings(results: Sequence[Mapping[str, Any]]) -> list[Ranking]:
     """Rankings of results, one for each benchmark, set of items and way of asking: numbers of
     different items are never compared.
@@ -493,8 +500,8 @@ def build_rankings(results: Sequence[Mapping[str, Any]]) -> list[Ranking]:
     for result in results:
         kind = str(result.get("kind") or CAUSAL)
         for name, stated in result["benchmarks"].items():
-            asked = tuple(pair for pair in stated["asked"].items() if pair[0] != "start tokens")
-            together.setdefault((name, stated["items_digest"], kind, asked), []).append(result)
+            key = (name, stated["items_digest"], kind, _shared(stated))
+            together.setdefault(key, []).append(result)
     return [
         Ranking(kind, _rank(name, members))
         for (name, _, kind, _), members in sorted(
@@ -518,7 +525,18 @@ def _rank(benchmark: str, results: Sequence[Mapping[str, Any]]) -> list[Row]:
         scores = [score for score in list_scores(result) if score.benchmark == benchmark][1:]
         groups = {score.group: score.estimate for score in scores if score.metric == "accuracy"}
         others = {score.metric: score.estimate for score in scores if score.group == OVERALL}
-        facts = ", ".join(filter(None, (result["engine"], *precision(result), result["revision"])))
+        start = stated["asked"].get(START, "none")
+        facts = ", ".join(
+            filter(
+                None,
+                (
+                    result["engine"],
+                    *precision(result),
+                    result["revision"],
+                    "" if start == "none" else f"texts begin with {start}",
+                ),
+            )
+        )
         is_tied = rank is not None and ranks.count(rank) > 1
         rows.append(Row(rank, is_tied, result["model"], facts, stated, groups, others))
     return sorted(

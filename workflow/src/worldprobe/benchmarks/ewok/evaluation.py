@@ -16,7 +16,7 @@ from worldprobe.models.registry import CAUSAL, describe_kind
 from worldprobe.paths import EDITIONS, REPOSITORY
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import notes
-from worldprobe.report.results import benchmark_result, estimate, sample_of
+from worldprobe.report.results import START, benchmark_result, estimate, sample_of
 
 #: How a model is asked whose server gives no log probabilities of prompts.
 PROMPTED = "choice_free_zero"
@@ -90,7 +90,7 @@ def collect_evaluation(
         "asked by": ASKED_BY[is_prompted(eval_type)],
         "ties": "count 0.5",
         "average": "over the items of each version, then over versions",
-        "start tokens": _start_tokens(made.details.get("start", {}).get("before_text")),
+        START: _start_tokens(made.details.get("start", {}).get("before_text")),
         "items": "EWoK-core-1.0" if is_official else _named(materials),
         "versions": ", ".join(map(str, versions)),
         **sample_of(of_items, templates, "templates"),
