@@ -533,7 +533,7 @@ def _rank(benchmark: str, results: Sequence[Mapping[str, Any]]) -> list[Row]:
                     result["engine"],
                     *precision(result),
                     result["revision"],
-                    "" if start == "none" else f"texts begin with {start}",
+                    "" if start == "none" else f"{START}: {start}",
                 ),
             )
         )
