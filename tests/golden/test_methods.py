@@ -22,12 +22,12 @@ import pytest
 from command_line import run
 from worldprobe import methods
 from worldprobe.benchmarks.ewok.contracts import Items
+from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.benchmarks.worldsense.inference.parse import EXPLICIT, reader_of
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS
 from worldprobe.cli import main, parse
 from worldprobe.contracts import read_table, write_table
-from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.files import digest_file
 from worldprobe.inference.dialogue import first_numeral, last_word
 from worldprobe.models.reasoning import split_thoughts
