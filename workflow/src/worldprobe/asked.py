@@ -84,8 +84,8 @@ def asked(
         question: what it asks, the heading of a report about nothing else.
         settings: the class of its block.
         asking: what a model is asked, and how responses become scores.
-        scores: inherits ``contracts.results.Scores``; the columns that it adds are what means are
-            also taken by.
+        scores: inherits ``contracts.results.Scores``; its ``groupings`` are what means are also
+            taken by.
         cite: what to cite for it.
         displays: further tables and figures.
         sections: where they belong, besides "accuracy".
@@ -124,7 +124,7 @@ def asked(
         displays=(print_accuracy, *displays),
         page=Page((SECTION, *sections), Input(Summaries), compose, page_files),
         scores=scores,
-        evaluation=evaluation(name, title, chance, source, asking.eval_type),
+        evaluation=evaluation(name, title, chance, source, asking),
         asking=asking,
         source=source,
     )
@@ -231,7 +231,7 @@ def _compose(
 
 
 def evaluation(
-    name: str, title: str, chance: float | None, source: str, eval_type: str
+    name: str, title: str, chance: float | None, source: str, asking: Asking
 ) -> Evaluation:
     """How single models are evaluated: asked, then summarised.
 
@@ -240,7 +240,7 @@ def evaluation(
         title: as it is written.
         chance: what guessing reaches; None where that differs from item to item.
         source: its YAML file, if it has one.
-        eval_type: how it asks.
+        asking: what it asks.
     """
 
     def evaluate(model: Evaluated) -> dict[str, Any]:
@@ -266,6 +266,7 @@ def evaluation(
             eval_type=str(means["eval_type"].iloc[0]),
             asked={
                 "asked by": str(means["eval_type"].iloc[0]),
+                **asking.stated,
                 **sample_of(made, int(means["n"].iloc[0]), "items"),
             },
             items_digest=made.inputs["items"],
@@ -274,7 +275,7 @@ def evaluation(
         return {"model": model.name, **made.of_model(), "benchmarks": {name: numbers}}
 
     def refuse(model: Evaluated) -> None:
-        if eval_type == "logprobs" and not model.has_logprobs:
+        if asking.eval_type == "logprobs" and not model.has_logprobs:
             raise UserError(
                 model.card["endpoint"],
                 f"gives no log probabilities of prompts, which {title} needs.",
