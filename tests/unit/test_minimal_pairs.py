@@ -325,6 +325,7 @@ def compose(folder: Path, models: dict[str, float], **of_model: object) -> tuple
 def test_chance_of_three_targets_is_said_in_three_digits(tmp_path: Path) -> None:
     said, part = compose(tmp_path, {"one": 0.6})
     assert "above chance (0.333)" in said
+    assert "Texts: joined by one blank." in str(part.methods.text)
     assert part.tables[0].title.endswith("chance is 0.333.")
 
 

@@ -8,7 +8,7 @@ its own come after that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -111,7 +111,7 @@ def asked(
         return PageFiles(f"{root(study)}/summaries.parquet", made_from=found) if found else None
 
     def compose(material: Material) -> Part:
-        return _compose(material, title, question, cite, scores, chance)
+        return _compose(material, title, question, cite, scores, chance, asking.stated)
 
     return Benchmark(
         name=name,
@@ -186,6 +186,7 @@ def _compose(
     cite: str,
     scores: type[Table],
     chance: float | None,
+    stated: Mapping[str, str],
 ) -> Part:
     """The part of the report."""
     summaries, roster = _overall_first(read_table(material.summary, Summaries)), material.roster
@@ -214,6 +215,7 @@ def _compose(
         n_items=n_items,
         ways=list(summaries["eval_type"].unique()),
         groupings=groupings,
+        stated=stated,
     )
     models = model_rows(origins, (scores.Config.name,), roster)
     return Part(

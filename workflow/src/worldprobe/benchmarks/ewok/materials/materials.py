@@ -609,7 +609,7 @@ class _Reader:
                     entry.place, f'unknown concept_type "{concept_type}"{near}', "Correct it."
                 )
             stated = {key: getattr(entry, key) for key in fields if not key.endswith("_concepts")}
-            attributes = dict.fromkeys(sorted(flags), False)
+            attributes: dict[str, str | bool] = dict.fromkeys(sorted(flags), False)
             attributes |= {key: value for key, value in stated.items() if value is not None}
             concept = Concept(
                 entry.concept,
