@@ -251,7 +251,7 @@ def interval(
     low, high = bounds
     share, half = np.clip((mean - low) / (high - low), 0, 1), half / (high - low)
     is_alike = components.clusters.variance < NO_VARIANCE
-    is_share = (np.asarray(low) == 0) | (share == 0) | (share == 1)
+    is_share = (np.asarray(low) == 0) | (np.abs(share - 0.5) > 0.5 - 1e-9)  # sums are rounded
     with np.errstate(divide="ignore", invalid="ignore"):
         n = share * (1 - share) * (ndtri((1 + LEVEL) / 2) / half) ** 2
     n = np.where(is_alike, np.where(is_share, n_clusters, np.nan), n)
