@@ -238,8 +238,10 @@ fit_slopes <- function(formula, rows, start = NULL) {
     objective(steps)
     list(diagonal = diag(chol2inv(inner$pp$RX())), log_det = 2 * sum(log(abs(diag(inner$pp$RX())))))
   }
+  # Where no standard deviation can move, or their covariance is not known, standard errors are lme4's, of the coefficients alone.
+  here <- at[seq_len(n_moves)]
+  found$std_error <- sqrt(covariance_at(here)$diagonal)
   if (n_moves > 0) {
-    here <- at[seq_len(n_moves)]
     ends <- lapply(seq_len(n_moves), function(i) lapply(c(1, -1), function(side) covariance_at(shifted(here, i, side))))
     slope_of <- function(name) sapply(ends, function(end) (end[[1]][[name]] - end[[2]][[name]]) / 2)
     inverse <- tryCatch(solve(of_theta), error = function(e) NULL)
