@@ -35,6 +35,24 @@ def test_an_unknown_key_of_a_model_names_its_line_and_the_nearest_key(tmp_path: 
 
 
 @pytest.mark.parametrize(
+    ("engine", "stated", "key", "problem"),
+    [
+        ("vllm", "{enable_thinking: 'False'}", ".enable_thinking", "a template counts as true"),
+        ("vllm", "{enable_thinking: [1]}", ".enable_thinking", "valid"),
+        ("rule", "{enable_thinking: false}", "", "does nothing with the engine rule"),
+    ],
+)
+def test_variables_of_a_chat_template_that_mean_something_else_are_refused(
+    tmp_path: Path, engine: str, stated: str, key: str, problem: str
+) -> None:
+    registry = tmp_path / "models.yaml"
+    registry.write_text(f"tiny:\n{CARD}  engine: {engine}\n  chat_template_kwargs: {stated}\n")
+    with pytest.raises(UserError, match=problem) as caught:
+        settings.read_registry(registry)
+    assert f"tiny.chat_template_kwargs{key}" in caught.value.problem
+
+
+@pytest.mark.parametrize(
     ("text", "line", "words"),
     [
         ("ewok:\n  items:\n    mode: fixd\n", 3, ["items.mode", 'did you mean "fixed"?']),

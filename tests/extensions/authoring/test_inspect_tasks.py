@@ -62,7 +62,7 @@ class Scripted:
             if place not in skip
         )
 
-    def rendered(self, prompt: str) -> str:
+    def rendered(self, prompt: str, chooses: bool = False) -> str:
         return prompt
 
 

@@ -19,8 +19,10 @@ from worldprobe.benchmarks.ewok.contracts import (
     TargetScores,
     TokenScores,
 )
+from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.provenance import Provenance
+from worldprobe.settings.registry import loading_words
 
 torch = pytest.importorskip("torch")
 
@@ -133,6 +135,36 @@ def test_prompts_may_ask_about_a_share_which_is_judged_alone_and_beside_log_prob
     )
     only = tables[0][tables[0].item_id.isin(asked)]
     assert rows["mean"]["logprobs", "prompted", "all"] == pytest.approx(only.accuracy.mean())
+
+
+def test_variables_of_the_chat_template_are_told_asked_with_and_part_of_what_is_kept(
+    item_table, tiny_checkpoint, tmp_path
+):
+    """lm-eval #3118, #2941, #3576; evalscope #554."""
+    folder = shutil.copytree(tiny_checkpoint(), tmp_path / "chat")
+    (folder / "chat_template.jinja").write_text(
+        "{{ messages[0].content }}{{ '' if enable_thinking is false else '<think>' }}"
+    )
+    card = {"checkpoint": str(folder), "chat_template_kwargs": {"enable_thinking": False}}
+    tables = []
+    for stated in ({}, card):
+        out = tmp_path / f"{len(tables)}.parquet"
+        words = [
+            str(folder),
+            *loading_words(stated),
+            "--chat-template",
+            "always",
+            "--out",
+            str(out),
+        ]
+        command = f"score all {item_table} --eval-types choice_free_zero --limit 1 --checkpoint"
+        assert main([*command.split(), *words]) == 0
+        tables.append((read_table(out, Responses), read_provenance(out).details))
+    digests = [set(table["prompt_digest"]) for table, _ in tables]
+    assert not digests[0] & digests[1]
+    assert tables[1][1]["chat_template_kwargs"] == card["chat_template_kwargs"]
+    assert "chat_template_kwargs" not in tables[0][1]
+    assert tables[0][1]["answers"]["store"] != tables[1][1]["answers"]["store"]
 
 
 def test_one_more_version_asks_only_what_is_new_and_plain_asks_all_again(

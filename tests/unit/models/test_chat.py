@@ -5,7 +5,9 @@ import pytest
 pytest.importorskip("transformers")
 
 from worldprobe.errors import UserError
-from worldprobe.models.chat import render, turn_ends
+from worldprobe.log import LOGGER
+from worldprobe.models.chat import Encoder, render, turn_ends
+from worldprobe.models.engine import Message
 
 ASK = [{"role": "user", "content": "Is it?"}]
 
@@ -89,3 +91,101 @@ def test_a_turn_ends_with_the_token_behind_the_assistants_message(tokenizer, tem
     assert turn_ends(tokenizer) == (
         {tokenizer.convert_tokens_to_ids(ENDS[template])} if ENDS[template] else set()
     )
+
+
+def turns(opens: str, reply: str = "{{ m.content }}", ends: str = "") -> str:
+    """A template: what opens the model's turn, how a reply is written, what ends each turn."""
+    said = "{% if m.role == 'assistant' %}" + reply + "{% else %}{{ m.content }}{% endif %}"
+    return (
+        "{% for m in messages %}[{{ m.role }}]" + said + ends + "{% endfor %}"
+        "{% if add_generation_prompt %}[assistant]" + opens + "{% endif %}"
+    )
+
+
+OFF = "{% if enable_thinking is defined and not enable_thinking %}{OFF}{% else %}{ON}{% endif %}"
+HISTORY = "<think>\n{{ m.reasoning_content or '' }}\n</think>\n\n{{ m.content }}"
+#: Template -> what it opens, and where options are chosen; None: it does not say how thoughts end.
+THINKING = {
+    "none": (turns(""), "", ""),
+    "Qwen 3, hybrid": (
+        turns(OFF.replace("{OFF}", "<think>\n\n</think>\n\n").replace("{ON}", "")),
+        "",
+        "<think>\n\n</think>\n\n",
+    ),
+    "switches": (turns(OFF.replace("{OFF}", "").replace("{ON}", "<think>\n")), "<think>\n", ""),
+    "DeepSeek 3.1": (
+        turns("{% if thinking is defined and thinking %}<think>{% else %}</think>{% endif %}"),
+        "</think>",
+        "</think>",
+    ),
+    "Qwen 3, thinking": (turns("<think>\n", HISTORY), "<think>\n", "<think>\n\n</think>\n\n"),
+    "DeepSeek R1": (
+        turns("<think>\n", "{{ m.content.split('</think>')[-1] }}"),
+        "<think>\n",
+        "<think>\n\n</think>\n\n",
+    ),
+    "gpt-oss": (
+        turns("", "<|channel|>final<|message|>{{ m.content }}"),
+        "",
+        "<|channel|>final<|message|>",
+    ),
+    "Magistral": (turns("[THINK]", "[THINK][/THINK]{{ m.content }}"), "[THINK]", "[THINK][/THINK]"),
+    "another mark": (turns("<think>\n"), "<think>\n", None),
+}
+
+
+@pytest.mark.parametrize("family", THINKING)
+def test_options_are_chosen_behind_thoughts_and_never_as_their_first_word(tokenizer, family):
+    """lm-eval #3675, #3405; EuroEval #752; omlx #358."""
+    tokenizer.chat_template, opened, closed = THINKING[family]
+    encoder = Encoder(tokenizer)
+    prompt = (Message("user", "Is it?"),)
+    asked = "[user]Is it?[assistant]"
+    assert encoder.rendered(prompt) == asked + opened
+    if closed is None:
+        with pytest.raises(UserError, match="opens thoughts and does not say how they end"):
+            encoder.rendered(prompt, chooses=True)
+        tokenizer.add_tokens(["</think>"])
+        closed = "<think>\n\n</think>\n\n"
+    assert encoder.rendered(prompt, chooses=True) == asked + closed
+    [(ids, _)] = encoder.encode_prompts([prompt], 4, chooses=True)
+    assert tokenizer.decode(ids[len(encoder.prefix) :]) == asked + closed
+
+
+def test_what_a_card_states_reaches_the_template(tokenizer):
+    """lm-eval #3118, #2941; evalscope #554."""
+    tokenizer.chat_template = THINKING["Qwen 3, hybrid"][0] + "{{ thinking_budget + 1 }}"
+    prompt = (Message("user", "Is it?"),)
+    with pytest.raises(UserError, match="thinking_budget"):
+        Encoder(tokenizer).rendered(prompt)
+    for stated, expected in ((False, "<think>\n\n</think>\n\n8"), (True, "8")):
+        tokenizer.chat_template_kwargs = {"enable_thinking": stated, "thinking_budget": 7}
+        assert Encoder(tokenizer).rendered(prompt) == "[user]Is it?[assistant]" + expected
+
+
+@pytest.mark.parametrize(
+    ("template", "is_told"),
+    [
+        (turns("").partition("{% if add_gen")[0], True),
+        (turns(""), False),
+        ("{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]", False),
+        (
+            "{% for m in messages %}{% if m.role == 'user' %}[INST] {{ m.content }} [/INST]"
+            "{% else %}{{ m.content }}</s>{% endif %}{% endfor %}",
+            False,
+        ),
+        ("{{ messages[0].content }}", False),
+    ],
+    ids=["ignores", "opens", "always opens", "needs nothing", "one message"],
+)
+def test_a_template_that_ignores_that_the_models_turn_is_to_be_opened_is_told_once(
+    tokenizer, monkeypatch, template, is_told
+):
+    told = []
+    monkeypatch.setattr(LOGGER, "warning", lambda *words: told.append(words[0] % words[1:]))
+    tokenizer.chat_template = template
+    encoder = Encoder(tokenizer, name="someone/tiny")
+    for _ in range(2):
+        encoder.encode_prompts([(Message("user", "Is it?"),)], 4)
+    assert len(told) == is_told
+    assert not told or told[0].startswith("someone/tiny: its chat template ignores")

@@ -196,9 +196,7 @@ def test_a_token_across_the_border_belongs_to_the_target_and_is_flagged(server: 
     assert (scored.logprob, scored.flags) == (-5.0, ("straddle",))
 
 
-def test_tokens_that_do_not_fit_the_text_are_refused_and_a_missing_value_is_flagged(
-    server: Server,
-) -> None:
+def test_tokens_that_do_not_fit_the_text_are_refused(server: Server) -> None:
     engine = opened(server)
     server.echo = lambda text: {
         "tokens": ["A", "x"],
@@ -207,13 +205,6 @@ def test_tokens_that_do_not_fit_the_text_are_refused_and_a_missing_value_is_flag
     }  # type: ignore[method-assign]
     with pytest.raises(UserError, match="not certain"):
         list(engine.score([Loglikelihood("A lamp", "glows.")]))
-    server.echo = lambda text: {
-        "tokens": split(text),
-        "token_logprobs": [None, -1.0, -9999.0],
-        "text_offset": [0, 1, 6],
-    }  # type: ignore[method-assign]
-    (scored,) = dict(engine.score([Loglikelihood("A lamp", "glows.")])).values()
-    assert (scored.logprob, scored.flags) == (None, ("not_finite",))
 
 
 @pytest.mark.parametrize(
@@ -234,18 +225,238 @@ def test_what_may_pass_is_asked_again_until_it_is_well(server: Server, fault: Re
     assert len(server.requests) == 3
 
 
+def said(content: Any, finish: str = "stop", n_tokens: int | None = 1, **message: Any) -> dict:
+    """A chat's answer."""
+    usage = None if n_tokens is None else {"prompt_tokens": 99, "completion_tokens": n_tokens}
+    choice = {"message": {"content": content, **message}, "finish_reason": finish}
+    return {"choices": [choice], "usage": usage}
+
+
+#: What a server sends with status 200 where it failed -> what is said of it.
+FAILURES = {
+    "null content, no tokens": (said(None, n_tokens=0, refusal=None), "an empty reply"),
+    "null content, no usage": (said(None, n_tokens=None), "an empty reply"),
+    "no text, no tokens": (said("", n_tokens=0), "an empty reply"),
+    "finish reason": (said("TR", "error"), "an error"),
+    "error of a choice": ({"choices": [{"error": {"code": 524}}]}, r"an error \(code 524\)"),
+    "error": ({"error": {"message": f"no {KEY}", "code": 502}}, r"an error \(code 502\)"),
+    "error in words": ({"error": "overloaded"}, "an error"),
+    "rate limit": ({"choices": None, "error": {"code": 429}}, "rate-limited"),
+    "empty choices": ({"choices": [], "usage": {"total_tokens": 9}}, "no choices"),
+    "no choices": ({"id": 1}, "no choices"),
+    "half a JSON": (b'{"choices": [{"message": {"content": "TR', "half a JSON"),
+    "web page": (b"<html><body>Please log in</body></html>", "half a JSON or none"),
+}
+
+
+@pytest.mark.parametrize("kind", FAILURES)
+def test_a_failure_with_status_200_is_tried_again_then_ends_the_run_and_is_never_kept(
+    server: Server, tmp_path: Path, kind: str
+) -> None:
+    """inspect_ai #1534, #3687; safety-tooling #97; ollama #13371; pi #2168."""
+    failure, problem = FAILURES[kind]
+    engine = opened(server, attempts=3, concurrency=1)
+    questions = [Generate((Message("user", f"Is it {n}?"),), FREE) for n in range(4)]
+    bad = sorted(questions, key=lambda question: question_id(question, engine))[2]
+    n_failures = 99
+
+    def script(path: str, body: dict, number: int) -> Reply | None:
+        nonlocal n_failures
+        if body["messages"][0]["content"] != bad.prompt[0].content or n_failures == 0:
+            return None
+        n_failures -= 1
+        return OK, {}, failure
+
+    def ask() -> list[str]:
+        return [
+            one.text for one in run_requests(questions, engine, open_store(tmp_path, engine)).values
+        ]
+
+    list(engine.generate([(Message("user", "Hello?"),)], FREE))
+    server.script = script
+    with pytest.raises(UserError, match=problem) as caught:
+        ask()
+    assert n_failures == 96, "tried three times"
+    assert KEY not in caught.value.lines()
+    server.requests.clear()
+    n_failures = 2
+    assert ask() == ["It is 2."] * 4
+    assert n_failures == 0
+    assert len(server.requests) == 4, "two failures, and the two questions that had no answer"
+
+
+@pytest.mark.parametrize("content", [b"hello", {"id": 1}], ids=["page", "other protocol"])
+def test_what_has_never_answered_is_not_tried_again(server: Server, content: object) -> None:
+    server.script = lambda path, body, number: (OK, {}, content) if body else None
+    with pytest.raises(UserError, match=r"not with an OpenAI-style answer .*ends in /v1"):
+        opened(server)
+    assert len(server.requests) == 2
+
+
 @pytest.mark.parametrize(
-    "content",
-    [b'{"choices": [{"te', {"choices": []}, {"id": 1}, b"hello"],
-    ids=["cut", "no-choice", "no-list", "no-json"],
+    ("answer", "words"),
+    [
+        ((402, {}, {"error": {"code": 402}}), "payment .status 402"),
+        ((OK, {}, {"error": {"code": 402}}), "payment .status 402"),
+        (
+            (400, {}, {"error": {"message": "It only supports streaming. Set stream=true"}}),
+            "stream",
+        ),
+        ((OK, {"content-type": "text/event-stream"}, b"data: {}\n\n"), "a stream .* not asked for"),
+    ],
 )
-def test_an_answer_in_another_form_ends_the_run_in_three_lines(
-    server: Server, content: object
+def test_a_server_that_wants_money_or_streams_is_named_so(
+    server: Server, answer: Reply, words: str
+) -> None:
+    server.script = lambda path, body, number: answer if body else None
+    with pytest.raises(UserError, match=words):
+        opened(server)
+    assert len(server.requests) == 2
+
+
+#: Answers of a server to a conversation -> text, thoughts and finish.
+REPLIES = {
+    "parts": (
+        said(
+            [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "FALSE? No."}]},
+                {"type": "text", "text": "TR"},
+                {"type": "text", "text": "UE"},
+            ]
+        ),
+        ("TRUE", "FALSE? No.", "stop"),
+    ),
+    "filter": (said("", "content_filter", 0), ("", "", "content_filter")),
+    "null and filter": (said(None, "content_filter", None), ("", "", "content_filter")),
+    "filter of prompts": ({"error": {"code": "content_filter"}}, ("", "", "content_filter")),
+    "refusal": (said(None, refusal="Sorry, no 2."), ("Sorry, no 2.", "", "refusal")),
+    "finish": (said("Sorry, no 2.", "refusal"), ("Sorry, no 2.", "", "refusal")),
+    "part": (said([{"type": "refusal", "refusal": "No."}]), ("No.", "", "refusal")),
+    "thoughts only": (said(None, "length", reasoning="So"), ("", "So", "length")),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_choice"),
+    [*itertools.product(REPLIES, [False]), *((k, True) for k in [*REPLIES][:-1])],
+)
+def test_what_a_server_withholds_is_told_from_what_a_model_says(
+    server: Server, kind: str, is_choice: bool
+) -> None:
+    """litellm #8953, inspect_ai #2000, #3405, #5376, Kiln #1550."""
+    answer, (text, thoughts, finish) = REPLIES[kind]
+    engine = opened(server)
+    prompt = (Message("user", "Which?"),)
+    list(engine.generate([prompt], FREE))
+    status = 400 if "error" in answer else OK
+    server.script = lambda path, body, number: (status, {}, answer)
+    if is_choice:
+        ((_, written),) = engine.choose([prompt], [["TRUE", "FALSE"]])
+        assert (written.text, written.finish) == (text, "end" if finish == "stop" else finish)
+    else:
+        ((_, written),) = engine.generate([prompt], FREE)
+        assert (written.text, written.thoughts, written.finish) == (text, thoughts, finish)
+
+
+@pytest.mark.parametrize("is_chat", [False, True])
+def test_a_server_that_cuts_prompts_is_refused(server: Server, is_chat: bool) -> None:
+    """ollama #17889, #3839: it counts fewer tokens than so many words can have."""
+    engine = opened(server)
+    text = "Is it? " * 75
+
+    def script(path: str, body: dict, number: int) -> Reply | None:
+        status, headers, content = server.well(path, body)
+        return status, headers, {**content, "usage": usage}
+
+    server.script = script
+    prompt = (Message("user", text),) if is_chat else text
+    usage = {"prompt_tokens": 75}
+    assert dict(engine.generate([prompt], FREE))[0].text == "It is 2."
+    usage = {"prompt_tokens": 30, "prompt_tokens_details": {"cached_tokens": 99}}
+    assert dict(engine.generate([prompt], FREE))[0].text == "It is 2."
+    usage = {"prompt_tokens": 30}
+    for asked in (engine.generate([prompt], FREE), engine.choose([prompt], [["1", "2"]])):
+        with pytest.raises(UserError, match="read 30 tokens of a prompt of 150 words"):
+            list(asked)
+
+
+@pytest.mark.parametrize("starts", [[], ["<s>"]])
+@pytest.mark.parametrize("by", ["next", "none", "late"])
+def test_an_echo_whose_log_probabilities_are_shifted_is_refused(
+    server: Server, starts: list[str], by: str
+) -> None:
+    server.starts = starts
+    assert opened(server).starts == len(starts)
+    was = server.echo
+
+    def echo(text: str) -> dict:
+        echoed = was(text)
+        first, *values = echoed["token_logprobs"]
+        ahead = [*values, -7.0 if by == "next" else None]
+        echoed["token_logprobs"] = [None, first, *values[:-1]] if by == "late" else ahead
+        return echoed
+
+    server.echo = echo  # type: ignore[method-assign]
+    with pytest.raises(UserError, match="does not return the log probabilities"):
+        list(opened(server).score([Loglikelihood("A lamp", "glows.")]))
+
+
+@pytest.mark.parametrize("value", ["-Infinity", "NaN", None, -9999.0])
+def test_a_log_probability_that_is_none_is_flagged_however_it_is_written(
+    server: Server, value: object
 ) -> None:
     engine = opened(server)
-    server.script = lambda path, body, number: (OK, {}, content)
-    with pytest.raises(UserError, match="not with an OpenAI-style answer"):
-        list(engine.generate(["Is it?"], FREE))
+    was = server.echo
+
+    def echo(text: str) -> dict:
+        echoed = was(text)
+        return {**echoed, "token_logprobs": [*echoed["token_logprobs"][:-1], value]}
+
+    server.echo = echo  # type: ignore[method-assign]
+    (scored,) = dict(engine.score([Loglikelihood("A lamp", "glows.")])).values()
+    assert (scored.logprob, scored.flags) == (None, ("not_finite",))
+
+
+@pytest.mark.parametrize(
+    ("yes", "usage"),
+    [
+        ({"content": "One word.\n</think>\n\nyes"}, {}),
+        ({"content": "<think>Hm.</think>yes"}, {}),
+        ({"content": "yes", "reasoning_content": "Hm."}, {}),
+        ({"content": "yes"}, {"completion_tokens_details": {"reasoning_tokens": 9}}),
+    ],
+    ids=["unseen", "marks", "field", "hidden"],
+)
+def test_a_served_model_that_thinks_chooses_only_once_its_thoughts_are_off(
+    server: Server, tmp_path: Path, yes: dict, usage: dict
+) -> None:
+    """lm-eval #3675, #3405, #3118."""
+
+    def script(path: str, body: dict, number: int) -> Reply | None:
+        is_off = body.get("chat_template_kwargs") == {"enable_thinking": False}
+        if not path.endswith("chat/completions") or is_off or "structured_outputs" in body:
+            return None
+        return OK, {}, {"choices": [{"message": yes}], "usage": usage}
+
+    server.script = script
+    prompt = (Message("user", "Which?"),)
+    with pytest.raises(UserError, match="enable_thinking: false"):
+        list(opened(server).choose([prompt], [["1", "2"]]))
+    off = {"enable_thinking": False}
+    engine = opened(server, chat_template_kwargs=off)
+    assert dict(engine.choose([prompt], [["1", "2"]]))[0].text == "1"
+    assert server.requests[-1][1]["chat_template_kwargs"] == off
+    assert engine.facts.identity()["chat_template_kwargs"] == off
+    assert "chat_template_kwargs" not in opened(server).facts.identity()
+
+
+def test_a_server_that_takes_no_variables_of_its_chat_template_is_refused(server: Server) -> None:
+    server.script = lambda path, body, number: (
+        (400, {}, {"error": {}}) if "chat_template_kwargs" in body else None
+    )
+    assert opened(server).facts.has_chat
+    with pytest.raises(UserError, match="takes no conversation with chat_template_kwargs"):
+        opened(server, chat_template_kwargs={"enable_thinking": False})
 
 
 def test_a_server_that_keeps_failing_ends_the_run_with_its_answers_kept_and_the_next_run_asks_only_the_rest(

@@ -598,6 +598,13 @@ def test_conversations_go_through_the_chat_template(tiny_checkpoint):
         dict(engine.choose([conversation], [("1", "2")]))[0]
         == dict(engine.choose([text], [("1", "2")]))[0]
     )
+    engine.encoder.tokenizer.chat_template += "<think>\n{# </think> #}"
+    closed = f"{text}<think>\n\n</think>\n\n"
+    assert engine.rendered(conversation, chooses=True) == closed
+    assert (
+        dict(engine.choose([conversation], [("1", "2")]))[0]
+        == dict(engine.choose([closed], [("1", "2")]))[0]
+    )
 
 
 def test_plain_never_shares_answers_with_the_fast_path_and_foreign_code_or_other_ends_are_apart(
