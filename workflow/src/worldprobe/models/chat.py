@@ -109,8 +109,8 @@ def render(
         raise UserError(
             name,
             f"has a chat template that fails here ({type(error).__name__}: {reason}).",
-            "Fix the template (chat_template.jinja or tokenizer_config.json), or ask without it"
-            " (chat_template: never).",
+            "Fix the template (chat_template.jinja or tokenizer_config.json), state its variables"
+            " (chat_template_kwargs), or ask without it (chat_template: never).",
         ) from error
     # A template for messages in parts may write nothing of a plain text: every question would be
     # the same prompt.
