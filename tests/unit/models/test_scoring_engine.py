@@ -266,6 +266,24 @@ def test_what_is_cut_unknown_or_not_finite_is_flagged(tiny_checkpoint):
     assert "unknown_token" in encoded.flags
 
 
+@pytest.mark.parametrize(
+    ("context", "target"),
+    [("A bird", "sings {} now."), ("{}A bird", "sings."), ("A {} bird", "sings."), (None, "{}A")],
+)
+def test_a_text_that_spells_a_special_token_is_flagged(tiny_checkpoint, context, target):
+    """tokenizers #1850, #1347: read as a control token, without a word."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_checkpoint("gpt2", "byte_level"))
+    encoder = Encoder(tokenizer)
+
+    def flags(spelled):
+        texts = (text and text.replace("{}", spelled) for text in (context, target))
+        [encoded] = encoder.encode([Loglikelihood(*texts)])
+        return encoded.flags
+
+    assert "special_token" in flags(tokenizer.eos_token)
+    assert "special_token" not in flags("s")
+
+
 def test_a_fast_path_that_would_give_other_numbers_is_not_used(tiny_checkpoint, monkeypatch):
     folder = tiny_checkpoint("llama", "sentencepiece")
     monkeypatch.setattr(

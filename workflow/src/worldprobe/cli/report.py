@@ -313,7 +313,22 @@ def find_display(kind: str, name: str, tables: Sequence[str]) -> Display:
             f"is built from {needed}.",
             f"Give {len(display.inputs)} tables in this order.",
         )
+    fitting = [name for name, one in displays.items() if _takes(one, tables)]
+    if fitting and name not in fitting:
+        raise UserError(
+            f"worldprobe {kind} {name}",
+            f"is not built from {', '.join(map(str, tables))}.",
+            f"Of what is given, these can be: {', '.join(fitting)}.",
+        )
     return display
+
+
+def _takes(display: Display, tables: Sequence[str]) -> bool:
+    """Whether files have the tables and columns that a display is built from; rows are not read."""
+    from worldprobe.contracts import fits
+
+    contracts = [one.contract for one in display.inputs]
+    return len(tables) == len(contracts) and all(map(fits, tables, contracts))
 
 
 def options_of(display: Display, chosen: DisplayOptions) -> dict[str, str]:

@@ -573,6 +573,16 @@ def check_kind(path: Path | str, contract: type[Table]) -> None:
     read_provenance(path)
 
 
+def fits(path: Path | str, contract: type[Table]) -> bool:
+    """Whether a file is this contract's table with its columns: two contracts can share a name."""
+    try:
+        check_kind(path, contract)
+        check_columns(parquet.read_schema(path), contract)
+    except (UserError, ContractError):
+        return False
+    return True
+
+
 def read_provenance(path: Path | str) -> Provenance:
     """What made a table of ours.
 

@@ -17,6 +17,7 @@ from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models.engine import (
     FIRST_UNSCORED,
+    SPECIAL_TOKEN,
     STRADDLE,
     TRUNCATED,
     UNKNOWN_TOKEN,
@@ -271,6 +272,8 @@ class Encoder:
             if tokenizer.unk_token_id not in (start_token, tokenizer.eos_token_id)
             else None
         )
+        #: Those that a text has only where it spells them.
+        self.special = special_tokens(tokenizer) - {tokenizer.unk_token_id}
 
     def _adds_own_space(self) -> bool:
         """Does the tokenizer put a space of its own before a text, as SentencePiece models in
@@ -329,6 +332,7 @@ class Encoder:
         begins.
         """
         prefix = self.prefix if query.context is not None else self.bare_prefix
+        spells_special = not self.special.isdisjoint(ids)
         if (
             prefix and tuple(ids[: len(prefix)]) == prefix
         ):  # the text itself opens with the start token: never two of them
@@ -357,6 +361,8 @@ class Encoder:
             flags.append(FIRST_UNSCORED)
         if (self.unknown is not None and self.unknown in ids) or drops_text(text, offsets):
             flags.append(UNKNOWN_TOKEN)
+        if spells_special:
+            flags.append(SPECIAL_TOKEN)
         return Encoded(whole, start, tuple(flags))
 
     def _with_trimmed_space(

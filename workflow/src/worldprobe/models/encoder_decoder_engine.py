@@ -120,6 +120,9 @@ class PairEncoder:
         flags = {engine.TRUNCATED} if len(ids) > self.max_length else set()
         if self.encoder.unknown in ids or drops_text(text, offsets):
             flags.add(engine.UNKNOWN_TOKEN)
+        spelled = ids[1:-1] if self.is_surrounded else ids
+        if not self.encoder.special.isdisjoint(spelled):
+            flags.add(engine.SPECIAL_TOKEN)
         return tuple(ids[max(len(ids) - self.max_length, 0) :]) or self.empty, flags
 
 

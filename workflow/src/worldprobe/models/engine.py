@@ -19,10 +19,21 @@ STRADDLE = "straddle"
 FIRST_UNSCORED = "first_unscored"
 TRUNCATED = "truncated"
 UNKNOWN_TOKEN = "unknown_token"
+#: The text spells a token such as ``</s>``, which the model reads as that token and not as text.
+SPECIAL_TOKEN = "special_token"
 NOT_FINITE = "not_finite"
 POSITIVE = "positive"
 NOTHING_SCORED = "nothing_scored"
-FLAGS = (STRADDLE, FIRST_UNSCORED, TRUNCATED, UNKNOWN_TOKEN, NOT_FINITE, POSITIVE, NOTHING_SCORED)
+FLAGS = (
+    STRADDLE,
+    FIRST_UNSCORED,
+    TRUNCATED,
+    UNKNOWN_TOKEN,
+    SPECIAL_TOKEN,
+    NOT_FINITE,
+    POSITIVE,
+    NOTHING_SCORED,
+)
 
 Role = Literal["system", "user", "assistant"]
 #: Why writing ended: an end token, a stop text, the limit of new tokens; or the model computed NaN

@@ -22,6 +22,7 @@ FLAGS = {
     "first_unscored": "target's first token not scored",
     "truncated": "question longer than the model's context, and cut",
     "unknown_token": "unknown token",
+    "special_token": "text that spells a special token, which the model reads as one",
     "not_finite": "NaN or infinity",
     "positive": "log probability above zero",
     "nothing_scored": "nothing scored",

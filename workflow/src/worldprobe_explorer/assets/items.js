@@ -119,7 +119,7 @@ function apply() {
   at = shown.length ? 0 : -1;
   const scored = shown.map(row => rightOf(run, row)).filter(one => one !== null);
   const mean = scored.length ? scored.reduce((sum, one) => sum + one, 0) / scored.length : null;
-  byId("count").textContent = `${shown.length.toLocaleString("en")} of ${data.ids.length.toLocaleString("en")} items` + (mean === null ? "" : `; ${run.title}: ${mean.toFixed(3)} right`);
+  byId("count").textContent = right === "differ" && !other ? "Choose a second model (Against)." : `${shown.length.toLocaleString("en")} of ${data.ids.length.toLocaleString("en")} items` + (mean === null ? "" : `; ${run.title}: ${mean.toFixed(3)} right`);
   byId("rows").style.height = `${shown.length * ROW}px`;
   byId("list").scrollTop = 0;
   draw();

@@ -270,3 +270,11 @@ def test_compat_mode_makes_the_same_items_of_our_materials(build, items):
     pd.testing.assert_frame_equal(
         build("--versions", "0-4", "--compat")[1][columns], items[columns]
     )
+
+
+def test_only_the_readme_of_the_edition_that_builtin_means_says_so():
+    """Three of them said it, and two were wrong."""
+    texts = {name: (folder / "README.md").read_text() for name, folder in EDITIONS.items()}
+    says_so = {name for name, text in texts.items() if re.search(r"`builtin`( now)? mean", text)}
+    says_so |= {name for name, text in texts.items() if re.search(r"what `builtin` means", text)}
+    assert says_so == {BUILTIN}

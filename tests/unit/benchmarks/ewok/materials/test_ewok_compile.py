@@ -4,6 +4,7 @@ demand.
 
 import pytest
 
+from worldprobe.benchmarks.ewok.materials.check import check_materials
 from worldprobe.benchmarks.ewok.materials.compile import is_compatible, variable_counts
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT, Rules
 from worldprobe.benchmarks.ewok.materials.slots import parse
@@ -147,6 +148,34 @@ def test_a_target_serves_where_one_of_its_criteria_holds_for_both_concepts(garde
         {"pattern": "[agent1] can {CONCEPT} [object1].", "criteria": ["agentive", "symmetric"]},
     )
     assert garden.compile()["target1"].tolist() == ["{agent1} can lift {object1}."]
+
+
+def test_a_target_may_ask_for_a_flag_of_its_own(garden):
+    """The materials' format promises "a target with a new flag"; flags were a closed list."""
+    garden.concepts(
+        {"concept": "lift", "opposite_concepts": ["lower"], "growth": True},
+        {"concept": "lower", "opposite_concepts": ["lift"], "growth": True},
+        {"concept": "sow", "growth": False},
+    )
+    grow = {"pattern": "[agent1] will {CONCEPT} [object1].", "criteria": "growth"}
+    garden.targets(grow, {"pattern": "[agent1] can {CONCEPT} [object1]."})
+    assert {text.split("}")[1].split()[0] for text in garden.compile()["target1"]} == {
+        "will",
+        "can",
+    }
+    garden.replace("concepts/", '"growth": true}, {"domain"', '"growth": false}, {"domain"')
+    assert {text.split("}")[1].split()[0] for text in garden.compile()["target1"]} == {"can"}
+
+
+def test_a_flag_that_no_target_asks_for_is_still_unknown(garden):
+    garden.concepts({"concept": "lift", "growht": True}, {"concept": "lower", "growth": True})
+    garden.targets({"pattern": "[agent1] will {CONCEPT} [object1].", "criteria": "growth"})
+    [error] = [each for each in garden.read().problems.errors() if "growht" in str(each)]
+    assert 'did you mean "growth"' in str(error)
+    garden.concepts({"concept": "lift"}, {"concept": "lower"})
+    materials = garden.read()
+    check_materials(materials)
+    assert any('the criterion "growth"' in str(each) for each in materials.problems.errors())
 
 
 def test_a_target_that_meets_two_criteria_is_used_once_and_by_the_original_twice(garden):

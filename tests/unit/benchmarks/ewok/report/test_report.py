@@ -367,6 +367,18 @@ def test_missing_models_are_named_with_their_reason(small_study, tmp_path):
         assert "Llama style, small (out of memory), gone" in out.read_text()
 
 
+def test_a_table_of_other_columns_is_answered_with_what_can_be_built(small_study, tmp_path, capsys):
+    """Summaries of EWoK have the name of those of minimal pairs, and other columns."""
+    summaries = tmp_path / "summaries.parquet"
+    write_table(small_study.summaries, Summaries, summaries, Provenance())
+    assert run(f"table accuracy {summaries} --out {tmp_path / 'x.md'}") == 2
+    said = capsys.readouterr().err
+    assert "is not built from" in said
+    assert "mean_accuracy" in said
+    assert "Make the file again" not in said
+    assert not (tmp_path / "x.md").exists()
+
+
 def test_the_kept_picture_of_the_rules_shows_the_kept_graph(request):
     folder = request.config.rootpath / "resources"
     rules = set(re.findall(r'label = "(\w+)', (folder / "rulegraph.dot").read_text()))

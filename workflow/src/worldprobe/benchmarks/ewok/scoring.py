@@ -26,6 +26,7 @@ from worldprobe.models.engine import (
     FLAGS,
     NOT_FINITE,
     POSITIVE,
+    SPECIAL_TOKEN,
     TRUNCATED,
     UNKNOWN_TOKEN,
     Decoding,
@@ -297,7 +298,7 @@ def target_scores(
 def _count_flags(scored: Sequence[Scored], distinct: int) -> dict[str, Any]:
     """How many rows carry each flag; those that no study should contain are warned of."""
     flags = Counter(flag for s in scored for flag in s.flags)
-    for flag in (TRUNCATED, NOT_FINITE, UNKNOWN_TOKEN, POSITIVE):
+    for flag in (TRUNCATED, NOT_FINITE, UNKNOWN_TOKEN, SPECIAL_TOKEN, POSITIVE):
         if flags[flag]:
             LOGGER.warning("%d of %d scores are flagged %s", flags[flag], len(scored), flag)
     return {"distinct_queries": distinct, "flags": {flag: flags[flag] for flag in FLAGS}}

@@ -161,12 +161,9 @@ def _check_targets(domain: Domain, kinds: set[str], slots: _SlotCheck, problems:
         slots.check(target.pattern, target.place)
         for kind in sorted(kinds):
             for criterion in target.criteria:
-                if criterion and criterion not in attributes_of(kind):
-                    near = did_you_mean(
-                        criterion,
-                        attributes_of(kind),
-                        f"; known are {', '.join(attributes_of(kind))}.",
-                    )
+                known = (*attributes_of(kind), *sorted(domain.flags))
+                if criterion and criterion not in known:
+                    near = did_you_mean(criterion, known, f"; known are {', '.join(known)}.")
                     problem = (
                         f'the criterion "{criterion}" is nothing that a concept of kind {kind}'
                         f" has{near}"
@@ -174,7 +171,8 @@ def _check_targets(domain: Domain, kinds: set[str], slots: _SlotCheck, problems:
                     problems.error(
                         target.place,
                         problem,
-                        "Use an attribute of this domain's concepts, or null.",
+                        "Use an attribute of this domain's concepts, or null; a new flag is stated"
+                        " by at least one of them.",
                     )
         for tag in target.tags:
             if "form" in tag and tag not in _FORMS:

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -171,10 +172,11 @@ KEYS: dict[str, tuple[str, ...]] = {
 TEXT_KEYS = (*ALWAYS, *_FORMS)
 
 
-def _concept_class(kind: str) -> type[Entry]:
-    """What entries of a kind of concepts may say."""
+@cache
+def concept_class(kind: str, flags: frozenset[str] = frozenset()) -> type[Entry]:
+    """What entries of a kind of concepts may say, with the flags that their materials add."""
     fields: dict[str, Any] = {
-        key: (OptionalText if key in TEXT_KEYS else Flag, None) for key in KEYS[kind]
+        key: (OptionalText if key in TEXT_KEYS else Flag, None) for key in (*KEYS[kind], *flags)
     }
     fields |= {
         "concept": (Text, ...),
@@ -183,9 +185,6 @@ def _concept_class(kind: str) -> type[Entry]:
     }
     fields |= {"opposite_concepts": (TextOrTexts, None), "similar_concepts": (Any, None)}
     return create_model(kind, __base__=Entry, **fields)
-
-
-CLASSES = {kind: _concept_class(kind) for kind in KEYS}
 
 
 @dataclass(frozen=True)
@@ -373,13 +372,18 @@ class Base(Entry):
 
 @dataclass(frozen=True)
 class Domain:
-    """All that one domain's templates are compiled from."""
+    """All that one domain's templates are compiled from.
+
+    Attributes:
+        flags: of concepts, beyond those of EWoK's own materials: any that a target asks for.
+    """
 
     name: str
     meta_templates: tuple[MetaTemplate, ...]
     concepts: dict[str, Concept]
     targets: tuple[Target, ...]
     target_file: str
+    flags: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -491,7 +495,9 @@ def _read_domain(
         _Reader(document, problems, rules) for document in documents if document
     )
     meta_templates, read_targets = contexts.entries(MetaTemplate), targets.entries(Target, name)
-    return Domain(name, meta_templates, concepts.concepts(), read_targets, files["targets"])
+    flags = concepts.added_flags({each for target in read_targets for each in target.criteria})
+    read_concepts = concepts.concepts(flags)
+    return Domain(name, meta_templates, read_concepts, read_targets, files["targets"], flags)
 
 
 def _read_families(
@@ -554,8 +560,20 @@ class _Reader:
         )
         return tuple(entry for entry in found if entry is not None)
 
-    def concepts(self) -> dict[str, Concept]:
-        """The concepts of a file, by name; of two with one name the last."""
+    def added_flags(self, criteria: Set[str]) -> frozenset[str]:
+        """What concepts state and targets ask for that EWoK's own materials do not know."""
+        found = self.source.document if isinstance(self.source.document, list) else []
+        entries = [entry for entry in found if isinstance(entry, dict)]
+        stated = {str(key).replace("-", "_") for entry in entries for key in entry}
+        known = {*TEXT_KEYS, *_FLAGS, *_AGENT_FLAGS, *KEYS["relation"]}
+        return frozenset((stated & criteria) - known)
+
+    def concepts(self, flags: frozenset[str]) -> dict[str, Concept]:
+        """The concepts of a file, by name; of two with one name the last.
+
+        Args:
+            flags: those of ``added_flags``; a concept that does not state one has it not.
+        """
         concepts: dict[str, Concept] = {}
         for keys in self._places():
             number = keys[0]
@@ -577,7 +595,9 @@ class _Reader:
                     key.replace("-", "_"): value for key, value in fields.items()
                 }
             kind = kind_of(str(fields.get("concept_type", "")), str(fields.get("domain", "")))
-            entry: Any = parse_entry(CLASSES[kind], self.source, keys, self.problems, self.rules)
+            entry: Any = parse_entry(
+                concept_class(kind, flags), self.source, keys, self.problems, self.rules
+            )
             if entry is None:
                 continue
             concept_type = entry.concept_type
@@ -589,7 +609,8 @@ class _Reader:
                     entry.place, f'unknown concept_type "{concept_type}"{near}', "Correct it."
                 )
             stated = {key: getattr(entry, key) for key in fields if not key.endswith("_concepts")}
-            attributes = {key: value for key, value in stated.items() if value is not None}
+            attributes: dict[str, str | bool] = dict.fromkeys(sorted(flags), False)
+            attributes |= {key: value for key, value in stated.items() if value is not None}
             concept = Concept(
                 entry.concept,
                 kind,

@@ -238,6 +238,7 @@ def _read(kind: str, text: str) -> Reading:
 
 _AMBIGUOUS = Reading(None, "ambiguous")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_TURN = re.compile(r"\bbut\s+(?:rather\s+)?#?(?P<value>[123])(?!\w)", re.IGNORECASE)
 _OF_THIRD = re.compile(r"(?<!\w)3\b|\bthird\b|\b(?:if|unless|would|were)\b", re.IGNORECASE)
 
 
@@ -266,6 +267,9 @@ def _leading(kind: str, text: str, claims: list[_Claim]) -> Reading | None:
     lead = _lead(kind, text)
     if lead in (None, SEVERAL):
         return None if lead is None else _AMBIGUOUS
+    turn = _TURN.search(text)
+    if kind == "Compl" and turn and turn["value"] != lead:
+        return _AMBIGUOUS  # "(1) ..., not (2) ..., but (3) ..." claims two
     _, *later = _SENTENCE.split(text)
     if (
         kind == "Compl"

@@ -5,21 +5,26 @@ not installed.
 from __future__ import annotations
 
 import json
+import re
 import threading
 import zlib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
-REASON = "inspect_ai is not installed (envs/requirements-inspect.txt)"
+REASON = "inspect_ai is not installed; `make test-inspect` installs it"
 inspect_ai = pytest.importorskip("inspect_ai", reason=REASON)
 
 from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402
 
+from worldprobe.benchmarks.ewok import inspect_tasks  # noqa: E402
 from worldprobe.benchmarks.ewok.analysis.judge import (  # noqa: E402
     judge_responses,
     judge_target_scores,
@@ -34,10 +39,10 @@ from worldprobe.benchmarks.ewok.scoring import (  # noqa: E402
 from worldprobe.benchmarks.ewok.vocabulary import way_of  # noqa: E402
 from worldprobe.cli import main  # noqa: E402
 from worldprobe.contracts import read_provenance, read_table, write_table  # noqa: E402
+from worldprobe.contracts.results import ALL  # noqa: E402
 from worldprobe.inference.store import open_store  # noqa: E402
 from worldprobe.models.engine import Completion, EngineFacts  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
-from worldprobe_authoring import inspect_tasks  # noqa: E402
 
 pytestmark = pytest.mark.slow
 #: Readable and unreadable ones, one of which names no accepted answer.
@@ -82,7 +87,7 @@ def item_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(task: Any, folder: Path, limit: int | None = None) -> dict[str, float]:
+def run(task: Any, folder: Path, limit: int | None = None, **arguments: str) -> dict[str, float]:
     def answer(messages: list[Any], *_: Any) -> ModelOutput:
         [message] = messages
         written = ModelOutput.from_content("mockllm", reply(message.text))
@@ -91,11 +96,21 @@ def run(task: Any, folder: Path, limit: int | None = None) -> dict[str, float]:
         )  # else the mock model counts tokens with a tokenizer from the internet
         return written
 
-    return metrics(evaluate(task, get_model("mockllm/model", custom_outputs=answer), folder, limit))
+    model = get_model("mockllm/model", custom_outputs=answer)
+    return metrics(evaluate(task, model, folder, limit, **arguments))
 
 
-def evaluate(task: Any, model: Any, folder: Path, limit: int | None = None) -> Any:
-    [log] = inspect_ai.eval(task, model=model, log_dir=str(folder), display="none", limit=limit)
+def evaluate(
+    task: Any, model: Any, folder: Path, limit: int | None = None, **arguments: str
+) -> Any:
+    [log] = inspect_ai.eval(
+        task,
+        model=model,
+        task_args=arguments,
+        log_dir=str(folder),
+        display="none",
+        limit=limit,
+    )
     assert log.status == "success", log.error
     return log
 
@@ -109,8 +124,8 @@ def test_the_same_replies_give_the_same_accuracy(
     item_table: Path, tmp_path: Path, eval_type: str
 ) -> None:
     way, items = way_of(eval_type), read_table(item_table, Items)
-    task = getattr(inspect_tasks, f"ewok_{way.paradigm}")(str(item_table), shots=way.shots)
-    theirs = run(task, tmp_path / "log")
+    named = f"worldprobe/ewok_{way.paradigm}"  # as ``inspect eval`` finds it
+    theirs = run(named, tmp_path / "log", items=str(item_table), shots=way.shots)
     engine: Any = Scripted()
     responses, _ = ask(
         items, engine, way, load_prompts()[way.paradigm], open_store(tmp_path / "store", engine)
@@ -124,9 +139,31 @@ def test_the_same_replies_give_the_same_accuracy(
     assert theirs["n_items"] == len(items)
 
 
+def test_what_inspect_needs_is_pinned(repository: Path) -> None:
+    """All that it imports is in one of the two files of which its environment is made."""
+    pinned = {
+        canonicalize_name(re.split("==| @", line)[0])
+        for name in ("requirements.txt", "requirements-inspect.txt")
+        for line in (repository / "envs" / name).read_text().splitlines()
+        if "==" in line and not line.startswith("#")
+    }
+    needed, seen = ["inspect_ai"], set()
+    while needed:
+        name = canonicalize_name(needed.pop())
+        if name not in seen:
+            seen.add(name)
+            wanted = map(Requirement, distribution(name).requires or [])
+            needed += [each.name for each in wanted if _applies(each)]
+    assert seen - pinned == set()
+
+
+def _applies(each: Requirement) -> bool:
+    return each.marker is None or each.marker.evaluate({"extra": ""})
+
+
 def overall(judged: pd.DataFrame) -> float:
-    means = summarize(judged).set_index(["grouping", "metric", "version"])
-    return float(means.loc[("overall", "accuracy", -1), "mean"])
+    means = summarize(judged).set_index(["grouping", "metric", "condition"])
+    return float(means.loc[("overall", "accuracy", ALL), "mean"])
 
 
 class Completions:
