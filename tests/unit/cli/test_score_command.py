@@ -159,12 +159,12 @@ def test_variables_of_the_chat_template_are_told_asked_with_and_part_of_what_is_
         ]
         command = f"score all {item_table} --eval-types choice_free_zero --limit 1 --checkpoint"
         assert main([*command.split(), *words]) == 0
-        tables.append((read_table(out, Responses), read_provenance(out).details))
+        tables.append((read_table(out, Responses), read_provenance(out)))
     digests = [set(table["prompt_digest"]) for table, _ in tables]
     assert not digests[0] & digests[1]
-    assert tables[1][1]["chat_template_kwargs"] == card["chat_template_kwargs"]
-    assert "chat_template_kwargs" not in tables[0][1]
-    assert tables[0][1]["answers"]["store"] != tables[1][1]["answers"]["store"]
+    assert tables[1][1].of_model()["chat_template_kwargs"] == card["chat_template_kwargs"]
+    assert "chat_template_kwargs" not in tables[0][1].of_model()
+    assert len({made.details["answers"]["store"] for _, made in tables}) == 2
 
 
 def test_one_more_version_asks_only_what_is_new_and_plain_asks_all_again(

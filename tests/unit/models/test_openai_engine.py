@@ -285,29 +285,20 @@ def test_a_failure_with_status_200_is_tried_again_then_ends_the_run_and_is_never
     assert len(server.requests) == 4, "two failures, and the two questions that had no answer"
 
 
-@pytest.mark.parametrize("content", [b"hello", {"id": 1}], ids=["page", "other protocol"])
-def test_what_has_never_answered_is_not_tried_again(server: Server, content: object) -> None:
-    server.script = lambda path, body, number: (OK, {}, content) if body else None
-    with pytest.raises(UserError, match=r"not with an OpenAI-style answer .*ends in /v1"):
-        opened(server)
-    assert len(server.requests) == 2
+#: What answers each request -> what is said of it.
+WRONG = {
+    "page": ((OK, {}, b"hello"), "not with an OpenAI-style answer .*ends in /v1"),
+    "other protocol": ((OK, {}, {"id": 1}), "not with an OpenAI-style answer .*ends in /v1"),
+    "credits": ((402, {}, {"error": {"code": 402}}), "payment .status 402"),
+    "credits, 200": ((OK, {}, {"error": {"code": 402}}), "payment .status 402"),
+    "wants streams": ((400, {}, {"error": "It only supports streaming."}), "stream of events only"),
+    "streams": ((OK, {"content-type": "text/event-stream"}, b"data: {}"), "stream .* not asked"),
+}
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        ((402, {}, {"error": {"code": 402}}), "payment .status 402"),
-        ((OK, {}, {"error": {"code": 402}}), "payment .status 402"),
-        (
-            (400, {}, {"error": {"message": "It only supports streaming. Set stream=true"}}),
-            "stream",
-        ),
-        ((OK, {"content-type": "text/event-stream"}, b"data: {}\n\n"), "a stream .* not asked for"),
-    ],
-)
-def test_a_server_that_wants_money_or_streams_is_named_so(
-    server: Server, answer: Reply, words: str
-) -> None:
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_server_that_never_answers_is_named_so_at_once(server: Server, kind: str) -> None:
+    answer, words = WRONG[kind]
     server.script = lambda path, body, number: answer if body else None
     with pytest.raises(UserError, match=words):
         opened(server)

@@ -531,7 +531,8 @@ def _certificates() -> ssl.SSLContext:
 
 def only_streams(error: BaseException | None) -> bool:
     """Does a server refuse because no stream of events was asked for?"""
-    return getattr(error, "status_code", None) == 400 and bool(WANTS_STREAM.search(str(error)))
+    said = f"{error} {getattr(error, 'body', '')}"
+    return getattr(error, "status_code", None) == 400 and bool(WANTS_STREAM.search(said))
 
 
 def describe_error(error: BaseException | None) -> str:
