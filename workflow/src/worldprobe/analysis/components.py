@@ -228,23 +228,31 @@ def enough_versions(components: Components, n_versions: int, difference: np.ndar
 
 
 def interval(
-    mean: np.ndarray, components: Components, bounds: tuple[np.ndarray | float, float] | None = None
+    mean: np.ndarray,
+    components: Components,
+    bounds: tuple[np.ndarray | float, float] | None = None,
+    n_clusters: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The ends of the 95% interval.
 
     Args:
         mean: shape (series,).
-        components: of its variance; where there are bounds, not 0.
+        components: of its variance.
         bounds: the smallest and the largest value that the mean can have, of each series or of all;
             None: there are none.
+        n_clusters: with bounds, the effective sample size where all clusters are alike, as at 0 and
+            1. The National Center for Health Statistics takes the sample's there (Parker et al.
+            2017, Vital and Health Statistics 2(175)); the number of clusters is the cautious one.
     """
     half = np.sqrt(_squared_half_width(np.asarray((1 - LEVEL) / 2), components))
     if bounds is None:
         return mean - half, mean + half
     low, high = bounds
-    share, half = (mean - low) / (high - low), half / (high - low)
+    share, half = np.clip((mean - low) / (high - low), 0, 1), half / (high - low)
+    is_alike = components.clusters.variance < NO_VARIANCE
     with np.errstate(divide="ignore", invalid="ignore"):
-        ends = korn_graubard(share, share * (1 - share) * (ndtri((1 + LEVEL) / 2) / half) ** 2)
+        n = share * (1 - share) * (ndtri((1 + LEVEL) / 2) / half) ** 2
+    ends = korn_graubard(share, np.where(is_alike, n_clusters, n))
     return low + (high - low) * ends[0], low + (high - low) * ends[1]
 
 

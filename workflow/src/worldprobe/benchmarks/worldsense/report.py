@@ -239,7 +239,7 @@ def find_biases(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -
 
 
 def _biases_sheet(biases: pd.DataFrame) -> Sheet:
-    is_alike = (biases["against"] == "no interval") & (biases["n_clusters"] > 1)
+    is_alike = biases["status"] == "no_spread"
     differs = biases["against"].isin(["above", "below"])
     is_shown = differs | (is_alike & (biases["mean"] != 0))
     same = (biases["name"] + ", " + biases["problem"])[biases["mean"].abs() == 1]
@@ -259,7 +259,7 @@ def _biases_sheet(biases: pd.DataFrame) -> Sheet:
         ),
         finding=f"{differs.sum() or 'None'} of {biases['ci_low'].count()} biases with an interval"
         f" {'is' if differs.sum() < 2 else 'are'} shown to differ from 0."
-        + f" All answers are the same, so there is no interval: {'; '.join(same)}."
+        + f" All answers are the same: {'; '.join(same)}."
         * (len(same) > 0),
     )
 
