@@ -142,29 +142,20 @@ def test_variables_of_the_chat_template_are_told_asked_with_and_part_of_what_is_
 ):
     """lm-eval #3118, #2941, #3576; evalscope #554."""
     folder = shutil.copytree(tiny_checkpoint(), tmp_path / "chat")
-    (folder / "chat_template.jinja").write_text(
-        "{{ messages[0].content }}{{ '' if enable_thinking is false else '<think>' }}"
+    (folder / "chat_template.jinja").write_text("{{ messages[0].content }}{{ enable_thinking }}")
+    command = (
+        f"score all {item_table} --eval-types choice_free_zero --limit 1 --checkpoint {folder}"
     )
-    card = {"checkpoint": str(folder), "chat_template_kwargs": {"enable_thinking": False}}
-    tables = []
-    for stated in ({}, card):
-        out = tmp_path / f"{len(tables)}.parquet"
-        words = [
-            str(folder),
-            *loading_words(stated),
-            "--chat-template",
-            "always",
-            "--out",
-            str(out),
-        ]
-        command = f"score all {item_table} --eval-types choice_free_zero --limit 1 --checkpoint"
-        assert main([*command.split(), *words]) == 0
-        tables.append((read_table(out, Responses), read_provenance(out)))
-    digests = [set(table["prompt_digest"]) for table, _ in tables]
-    assert not digests[0] & digests[1]
-    assert tables[1][1].of_model()["chat_template_kwargs"] == card["chat_template_kwargs"]
-    assert "chat_template_kwargs" not in tables[0][1].of_model()
-    assert len({made.details["answers"]["store"] for _, made in tables}) == 2
+    stores, digests = set(), set()
+    for stated in ({}, {"enable_thinking": False}):
+        out = tmp_path / "responses.parquet"
+        words = loading_words({"chat_template_kwargs": stated})
+        assert main([*command.split(), *words, "--chat-template", "always", "--out", str(out)]) == 0
+        made = read_provenance(out)
+        assert made.of_model().get("chat_template_kwargs", {}) == stated
+        stores.add(made.details["answers"]["store"])
+        digests |= set(read_table(out, Responses)["prompt_digest"])
+    assert (len(stores), len(digests)) == (2, 4)
 
 
 def test_one_more_version_asks_only_what_is_new_and_plain_asks_all_again(

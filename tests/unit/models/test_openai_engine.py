@@ -39,6 +39,17 @@ FREE = Decoding(20, ("\n\n",))
 Reply = tuple[int, dict[str, str], Any]
 
 
+def said(text: str | None, finish: str = "stop", n_tokens: int = 1, **message: Any) -> Reply:
+    """A chat's answer."""
+    choice = {"message": {"content": text, **message}, "finish_reason": finish}
+    return OK, {}, {"choices": [choice], "usage": {"completion_tokens": n_tokens}}
+
+
+def echoed(text: str, logprobs: dict | None) -> Reply:
+    """A completion."""
+    return OK, {}, {"choices": [{"text": text, "logprobs": logprobs}]}
+
+
 class Server:
     """Answers as ``script`` says; without it as a well-behaved model of words, whose logprob is
     minus a word's length.
@@ -71,27 +82,12 @@ class Server:
         if path == "/v1/models":
             return OK, {}, {"data": [{"id": "wordy", "max_model_len": 512}]}
         choice = (body.get(self.obeys) or {}).get("choice") if self.obeys else None
+        text = choice[0] if choice else "It is 2.\n\nYes."
         if path == "/v1/chat/completions":
-            return (
-                OK,
-                {},
-                {
-                    "choices": [
-                        {"message": {"content": choice[0] if choice else "It is 2.\n\nYes."}}
-                    ]
-                },
-            )
+            return said(text)
         if body.get("echo"):
-            return (
-                OK,
-                {},
-                {"choices": [{"text": body["prompt"], "logprobs": self.echo(body["prompt"])}]},
-            )
-        return (
-            OK,
-            {},
-            {"choices": [{"text": choice[0] if choice else "It is 2.\n\nYes.", "logprobs": None}]},
-        )
+            return echoed(body["prompt"], self.echo(body["prompt"]))
+        return echoed(text, None)
 
     def echo(self, text: str) -> dict:
         words = split(text)
@@ -197,7 +193,9 @@ def test_a_token_across_the_border_belongs_to_the_target_and_is_flagged(server: 
     assert (scored.logprob, scored.flags) == (-5.0, ("straddle",))
 
 
-def test_tokens_that_do_not_fit_the_text_are_refused(server: Server) -> None:
+def test_tokens_that_do_not_fit_the_text_are_refused_and_a_missing_value_is_flagged(
+    server: Server,
+) -> None:
     engine = opened(server)
     server.echo = lambda text: {
         "tokens": ["A", "x"],
@@ -206,19 +204,43 @@ def test_tokens_that_do_not_fit_the_text_are_refused(server: Server) -> None:
     }  # type: ignore[method-assign]
     with pytest.raises(UserError, match="not certain"):
         list(engine.score([Loglikelihood("A lamp", "glows.")]))
+    for value in (-9999.0, None, "-Infinity", "NaN"):
+        server.echo = lambda text, value=value: {
+            "tokens": split(text),
+            "token_logprobs": [None, -1.0, value],
+            "text_offset": [0, 1, 6],
+        }  # type: ignore[method-assign]
+        (scored,) = dict(engine.score([Loglikelihood("A lamp", "glows.")])).values()
+        assert (scored.logprob, scored.flags) == (None, ("not_finite",))
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        (429, {"retry-after": "0"}, {"error": {"message": "slow down"}}),
-        (500, {}, {"error": {"message": "oops"}}),
-        (503, {"content-type": "text/html"}, b"<html>busy</html>"),
-        (0, {}, b""),
-    ],
-    ids=["429", "500", "html", "hang-up"],
-)
+#: A server's failures that have status 200, as they are sent -> what is said of them.
+WELL = {
+    b'{"choices": [{"message": {"content": null, "refusal": null}, "finish_reason": "stop"}],'
+    b' "usage": {"completion_tokens": 0}}': r"an empty reply .*\(tried 2 times\)",
+    b'{"choices": [{"message": {"content": null}, "finish_reason": "stop"}]}': "an empty reply",
+    b'{"choices": [{"text": ""}], "usage": {"completion_tokens": 0}}': "an empty reply",
+    b'{"choices": [{"message": {"content": "TR"}, "finish_reason": "error"}]}': "an error",
+    b'{"choices": [{"error": {"code": 524}}]}': "code 524",
+    b'{"error": {"message": "oops", "code": 502}}': "code 502",
+    b'{"choices": null, "error": {"code": 429}}': "rate-limited",
+    b'{"choices": []}': "no choices",
+    b'{"choices": [{"te': "half a JSON",
+    b"<html>Please log in</html>": "half a JSON or none",
+}
+#: What may pass -> what is said of it.
+FAULTS = [
+    ((429, {"retry-after": "0"}, b"{}"), "rate-limited"),
+    ((500, {}, b"{}"), r"failed with status 500 \(tried 2 times\)"),
+    ((503, {"content-type": "text/html"}, b"<html>busy</html>"), "status 503"),
+    ((0, {}, b""), "cannot be reached"),
+    *(((OK, {}, answer), words) for answer, words in WELL.items()),
+]
+
+
+@pytest.mark.parametrize("fault", [fault for fault, _ in FAULTS])
 def test_what_may_pass_is_asked_again_until_it_is_well(server: Server, fault: Reply) -> None:
+    """inspect_ai #1534, #3687; safety-tooling #97; ollama #13371; pi #2168."""
     engine = opened(server)
     server.script = lambda path, body, number: fault if number <= 2 else None
     ((_, written),) = engine.generate(["Is it?"], FREE)
@@ -226,233 +248,110 @@ def test_what_may_pass_is_asked_again_until_it_is_well(server: Server, fault: Re
     assert len(server.requests) == 3
 
 
-def said(content: Any, finish: str = "stop", n_tokens: int | None = 1, **message: Any) -> dict:
-    """A chat's answer."""
-    usage = None if n_tokens is None else {"prompt_tokens": 99, "completion_tokens": n_tokens}
-    choice = {"message": {"content": content, **message}, "finish_reason": finish}
-    return {"choices": [choice], "usage": usage}
-
-
-#: What a server sends with status 200 where it failed -> what is said of it.
-FAILURES = {
-    "null content, no tokens": (said(None, n_tokens=0, refusal=None), "an empty reply"),
-    "null content, no usage": (said(None, n_tokens=None), "an empty reply"),
-    "no text, no tokens": (said("", n_tokens=0), "an empty reply"),
-    "finish reason": (said("TR", "error"), "an error"),
-    "error of a choice": ({"choices": [{"error": {"code": 524}}]}, r"an error \(code 524\)"),
-    "error": ({"error": {"message": f"no {KEY}", "code": 502}}, r"an error \(code 502\)"),
-    "error in words": ({"error": "overloaded"}, "an error"),
-    "rate limit": ({"choices": None, "error": {"code": 429}}, "rate-limited"),
-    "empty choices": ({"choices": [], "usage": {"total_tokens": 9}}, "no choices"),
-    "no choices": ({"id": 1}, "no choices"),
-    "half a JSON": (b'{"choices": [{"message": {"content": "TR', "half a JSON"),
-    "web page": (b"<html><body>Please log in</body></html>", "half a JSON or none"),
-}
-
-
-@pytest.mark.parametrize("kind", FAILURES)
-def test_a_failure_with_status_200_is_tried_again_then_ends_the_run_and_is_never_kept(
-    server: Server, tmp_path: Path, kind: str
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ((OK, {}, b"hello"), r"not with an OpenAI-style answer .*ends in /v1"),
+        ((OK, {}, b'{"error": {"code": 402}}'), "payment .status 402"),
+        ((400, {}, b'{"error": "It only supports streaming."}'), "stream of events only"),
+        ((OK, {"content-type": "text/event-stream"}, b"data: {}"), "stream .* not asked"),
+    ],
+)
+def test_a_server_that_never_answers_is_named_so_at_once(
+    server: Server, answer: Reply, words: str
 ) -> None:
-    """inspect_ai #1534, #3687; safety-tooling #97; ollama #13371; pi #2168."""
-    failure, problem = FAILURES[kind]
-    engine = opened(server, attempts=3, concurrency=1)
-    questions = [Generate((Message("user", f"Is it {n}?"),), FREE) for n in range(4)]
-    bad = sorted(questions, key=lambda question: question_id(question, engine))[2]
-    n_failures = 99
-
-    def script(path: str, body: dict, number: int) -> Reply | None:
-        nonlocal n_failures
-        if body["messages"][0]["content"] != bad.prompt[0].content or n_failures == 0:
-            return None
-        n_failures -= 1
-        return OK, {}, failure
-
-    def ask() -> list[str]:
-        return [
-            one.text for one in run_requests(questions, engine, open_store(tmp_path, engine)).values
-        ]
-
-    list(engine.generate([(Message("user", "Hello?"),)], FREE))
-    server.script = script
-    with pytest.raises(UserError, match=problem) as caught:
-        ask()
-    assert n_failures == 96, "tried three times"
-    assert KEY not in caught.value.lines()
-    server.requests.clear()
-    n_failures = 2
-    assert ask() == ["It is 2."] * 4
-    assert n_failures == 0
-    assert len(server.requests) == 4, "two failures, and the two questions that had no answer"
-
-
-#: What answers each request -> what is said of it.
-WRONG = {
-    "page": ((OK, {}, b"hello"), "not with an OpenAI-style answer .*ends in /v1"),
-    "other protocol": ((OK, {}, {"id": 1}), "not with an OpenAI-style answer .*ends in /v1"),
-    "credits": ((402, {}, {"error": {"code": 402}}), "payment .status 402"),
-    "credits, 200": ((OK, {}, {"error": {"code": 402}}), "payment .status 402"),
-    "wants streams": ((400, {}, {"error": "It only supports streaming."}), "stream of events only"),
-    "streams": ((OK, {"content-type": "text/event-stream"}, b"data: {}"), "stream .* not asked"),
-}
-
-
-@pytest.mark.parametrize("kind", WRONG)
-def test_a_server_that_never_answers_is_named_so_at_once(server: Server, kind: str) -> None:
-    answer, words = WRONG[kind]
     server.script = lambda path, body, number: answer if body else None
     with pytest.raises(UserError, match=words):
         opened(server)
     assert len(server.requests) == 2
 
 
-#: Answers of a server to a conversation -> text, thoughts and finish.
+#: Answers to a conversation as they are sent -> text, thoughts and finish.
 REPLIES = {
-    "parts": (
-        said(
-            [
-                {"type": "thinking", "thinking": [{"type": "text", "text": "FALSE? No."}]},
-                {"type": "text", "text": "TR"},
-                {"type": "text", "text": "UE"},
-            ]
-        ),
-        ("TRUE", "FALSE? No.", "stop"),
+    b'{"choices": [{"message": {"content": [{"type": "thinking", "thinking": [{"type": "text",'
+    b' "text": "So."}]}, {"type": "text", "text": "TR"}, {"type": "text", "text": "UE"}]}}]}': (
+        ("TRUE", "So.", "stop")
     ),
-    "filter": (said("", "content_filter", 0), ("", "", "content_filter")),
-    "null and filter": (said(None, "content_filter", None), ("", "", "content_filter")),
-    "filter of prompts": ({"error": {"code": "content_filter"}}, ("", "", "content_filter")),
-    "refusal": (said(None, refusal="Sorry, no 2."), ("Sorry, no 2.", "", "refusal")),
-    "finish": (said("Sorry, no 2.", "refusal"), ("Sorry, no 2.", "", "refusal")),
-    "part": (said([{"type": "refusal", "refusal": "No."}]), ("No.", "", "refusal")),
-    "thoughts only": (said(None, "length", reasoning="So"), ("", "So", "length")),
+    b'{"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}],'
+    b' "usage": {"completion_tokens": 0}}': ("", "", "content_filter"),
+    b'{"error": {"code": "content_filter"}}': ("", "", "content_filter"),
+    b'{"choices": [{"message": {"content": null, "refusal": "No 2."}}]}': ("No 2.", "", "refusal"),
+    b'{"choices": [{"message": {"content": "No."}, "finish_reason": "refusal"}]}': (
+        ("No.", "", "refusal")
+    ),
+    b'{"choices": [{"message": {"content": [{"type": "refusal", "refusal": "No."}]}}]}': (
+        ("No.", "", "refusal")
+    ),
 }
 
 
-@pytest.mark.parametrize(
-    ("kind", "is_choice"),
-    [*itertools.product(REPLIES, [False]), *((k, True) for k in [*REPLIES][:-1])],
-)
+@pytest.mark.parametrize("answer", REPLIES)
 def test_what_a_server_withholds_is_told_from_what_a_model_says(
-    server: Server, kind: str, is_choice: bool
+    server: Server, answer: bytes
 ) -> None:
     """litellm #8953, inspect_ai #2000, #3405, #5376, Kiln #1550."""
-    answer, (text, thoughts, finish) = REPLIES[kind]
+    text, thoughts, finish = REPLIES[answer]
     engine = opened(server)
     prompt = (Message("user", "Which?"),)
     list(engine.generate([prompt], FREE))
-    status = 400 if "error" in answer else OK
-    server.script = lambda path, body, number: (status, {}, answer)
-    if is_choice:
-        ((_, written),) = engine.choose([prompt], [["TRUE", "FALSE"]])
-        assert (written.text, written.finish) == (text, "end" if finish == "stop" else finish)
-    else:
-        ((_, written),) = engine.generate([prompt], FREE)
-        assert (written.text, written.thoughts, written.finish) == (text, thoughts, finish)
+    server.script = lambda path, body, number: (OK, {}, answer)
+    ((_, written),) = engine.generate([prompt], FREE)
+    assert (written.text, written.thoughts, written.finish) == (text, thoughts, finish)
+    ((_, chosen),) = engine.choose([prompt], [["TRUE", "FALSE"]])
+    assert (chosen.text, chosen.finish) == (text, "end" if finish == "stop" else finish)
 
 
-@pytest.mark.parametrize("is_chat", [False, True])
-def test_a_server_that_cuts_prompts_is_refused(server: Server, is_chat: bool) -> None:
+def test_a_server_that_cuts_prompts_is_refused(server: Server) -> None:
     """ollama #17889, #3839: it counts fewer tokens than so many words can have."""
     engine = opened(server)
-    text = "Is it? " * 75
-
-    def script(path: str, body: dict, number: int) -> Reply | None:
-        status, headers, content = server.well(path, body)
-        return status, headers, {**content, "usage": usage}
-
-    server.script = script
-    prompt = (Message("user", text),) if is_chat else text
-    usage = {"prompt_tokens": 75}
-    assert dict(engine.generate([prompt], FREE))[0].text == "It is 2."
-    usage = {"prompt_tokens": 30, "prompt_tokens_details": {"cached_tokens": 99}}
-    assert dict(engine.generate([prompt], FREE))[0].text == "It is 2."
-    usage = {"prompt_tokens": 30}
-    for asked in (engine.generate([prompt], FREE), engine.choose([prompt], [["1", "2"]])):
-        with pytest.raises(UserError, match="read 30 tokens of a prompt of 150 words"):
-            list(asked)
+    usage: dict[str, Any] = {"prompt_tokens": 30, "prompt_tokens_details": {"cached_tokens": 99}}
+    server.script = lambda path, body, number: (
+        *server.well(path, body)[:2],
+        {**server.well(path, body)[2], "usage": usage},
+    )
+    prompts = ["Is it? " * 75, (Message("user", "Is it? " * 75),)]
+    assert len(list(engine.generate(prompts, FREE))) == 2
+    del usage["prompt_tokens_details"]
+    for prompt in prompts:
+        for asked in (engine.generate([prompt], FREE), engine.choose([prompt], [["1", "2"]])):
+            with pytest.raises(UserError, match="read 30 tokens of a prompt of 150 words"):
+                list(asked)
 
 
-@pytest.mark.parametrize("starts", [[], ["<s>"]])
-@pytest.mark.parametrize("by", ["next", "none", "late"])
-def test_an_echo_whose_log_probabilities_are_shifted_is_refused(
-    server: Server, starts: list[str], by: str
-) -> None:
-    server.starts = starts
-    assert opened(server).starts == len(starts)
-    was = server.echo
-
-    def echo(text: str) -> dict:
-        echoed = was(text)
-        first, *values = echoed["token_logprobs"]
-        ahead = [*values, -7.0 if by == "next" else None]
-        echoed["token_logprobs"] = [None, first, *values[:-1]] if by == "late" else ahead
-        return echoed
-
-    server.echo = echo  # type: ignore[method-assign]
-    with pytest.raises(UserError, match="does not return the log probabilities"):
-        list(opened(server).score([Loglikelihood("A lamp", "glows.")]))
-
-
-@pytest.mark.parametrize("value", ["-Infinity", "NaN", None, -9999.0])
-def test_a_log_probability_that_is_none_is_flagged_however_it_is_written(
-    server: Server, value: object
-) -> None:
-    engine = opened(server)
-    was = server.echo
-
-    def echo(text: str) -> dict:
-        echoed = was(text)
-        return {**echoed, "token_logprobs": [*echoed["token_logprobs"][:-1], value]}
-
-    server.echo = echo  # type: ignore[method-assign]
-    (scored,) = dict(engine.score([Loglikelihood("A lamp", "glows.")])).values()
-    assert (scored.logprob, scored.flags) == (None, ("not_finite",))
+HIDDEN = {"usage": {"completion_tokens_details": {"reasoning_tokens": 9}}}
 
 
 @pytest.mark.parametrize(
-    ("yes", "usage"),
+    "yes",
     [
-        ({"content": "One word.\n</think>\n\nyes"}, {}),
-        ({"content": "<think>Hm.</think>yes"}, {}),
-        ({"content": "yes", "reasoning_content": "Hm."}, {}),
-        ({"content": "yes"}, {"completion_tokens_details": {"reasoning_tokens": 9}}),
+        said("One word.\n</think>\n\nyes"),
+        said("<think>Hm.</think>yes"),
+        said("yes", reasoning_content="Hm."),
+        (OK, {}, said("yes")[2] | HIDDEN),
     ],
-    ids=["unseen", "marks", "field", "hidden"],
 )
 def test_a_served_model_that_thinks_chooses_only_once_its_thoughts_are_off(
-    server: Server, tmp_path: Path, yes: dict, usage: dict
+    server: Server, yes: Reply
 ) -> None:
     """lm-eval #3675, #3405, #3118."""
-
-    def script(path: str, body: dict, number: int) -> Reply | None:
-        is_off = body.get("chat_template_kwargs") == {"enable_thinking": False}
-        if not path.endswith("chat/completions") or is_off or "structured_outputs" in body:
-            return None
-        return OK, {}, {"choices": [{"message": yes}], "usage": usage}
-
-    server.script = script
+    off = {"enable_thinking": False}
+    server.script = lambda path, body, number: (
+        None if off in body.values() or "messages" not in body else yes
+    )
     prompt = (Message("user", "Which?"),)
     with pytest.raises(UserError, match="enable_thinking: false"):
         list(opened(server).choose([prompt], [["1", "2"]]))
-    off = {"enable_thinking": False}
     engine = opened(server, chat_template_kwargs=off)
     assert dict(engine.choose([prompt], [["1", "2"]]))[0].text == "1"
-    assert server.requests[-1][1]["chat_template_kwargs"] == off
     assert engine.facts.identity()["chat_template_kwargs"] == off
-    assert "chat_template_kwargs" not in opened(server).facts.identity()
-
-
-def test_a_server_that_takes_no_variables_of_its_chat_template_is_refused(server: Server) -> None:
-    server.script = lambda path, body, number: (
-        (400, {}, {"error": {}}) if "chat_template_kwargs" in body else None
-    )
-    assert opened(server).facts.has_chat
+    server.script = lambda path, body, number: (400, {}, {}) if off in body.values() else None
     with pytest.raises(UserError, match="takes no conversation with chat_template_kwargs"):
-        opened(server, chat_template_kwargs={"enable_thinking": False})
+        opened(server, chat_template_kwargs=off)
 
 
+@pytest.mark.parametrize(("fault", "words"), FAULTS)
 def test_a_server_that_keeps_failing_ends_the_run_with_its_answers_kept_and_the_next_run_asks_only_the_rest(
-    server: Server, tmp_path: Any
+    server: Server, tmp_path: Any, fault: Reply, words: str
 ) -> None:
     prompts = [f"Is it {n}?" for n in range(20)]
     any_engine = opened(server)
@@ -464,10 +363,8 @@ def test_a_server_that_keeps_failing_ends_the_run_with_its_answers_kept_and_the_
             [Generate(prompt, FREE) for prompt in prompts], engine, open_store(tmp_path, engine)
         ).values
 
-    server.script = lambda path, body, number: (
-        (500, {}, {}) if body.get("prompt") == prompts[12] else None
-    )
-    with pytest.raises(UserError, match=r"failed with status 500 \(tried 2 times\)"):
+    server.script = lambda path, body, number: fault if body.get("prompt") == prompts[12] else None
+    with pytest.raises(UserError, match=words):
         ask(engine)
     again = opened(server)
     server.script = lambda path, body, number: None
@@ -542,17 +439,11 @@ def set_up_of(server: Server, folder: Path) -> str:
 
 
 def chat_answer(token: str, second: float = -9.0, thoughts: str = "", n_prompt: int = 7) -> Reply:
+    *well, answer = said(None if thoughts else token, reasoning_content=thoughts or None)
     ranked = [{"token": token, "logprob": -0.7}, {"token": "other", "logprob": second}]
     numbers = {"content": [{"token": token, "logprob": -0.7, "top_logprobs": ranked}]}
-    message = {"content": None if thoughts else token, "reasoning_content": thoughts or None}
-    return (
-        OK,
-        {},
-        {
-            "choices": [{"message": message, "logprobs": numbers}],
-            "usage": {"prompt_tokens": n_prompt},
-        },
-    )
+    answer["choices"][0]["logprobs"] = numbers
+    return *well, answer | {"usage": {"prompt_tokens": n_prompt}}
 
 
 @pytest.mark.parametrize(
@@ -690,16 +581,9 @@ def test_spans_give_back_the_pieces_of_any_text_behind_any_start_tokens(
 
 def counted(path: str, body: dict, number: int) -> Reply | None:
     """Writes one word, and counts ten tokens for it."""
-    if path == "/v1/completions" and not body.get("echo"):
-        return (
-            OK,
-            {},
-            {
-                "choices": [{"text": "TRUE"}],
-                "usage": {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10},
-            },
-        )
-    return None
+    if path != "/v1/completions" or body.get("echo"):
+        return None
+    return OK, {}, b'{"choices": [{"text": "TRUE"}], "usage": {"total_tokens": 10}}'
 
 
 @pytest.mark.parametrize("limit", [{"max_requests": 5}, {"max_tokens": 50}])
@@ -730,24 +614,17 @@ def test_thoughts_that_a_servers_chat_template_opens_are_no_reply_when_they_are_
     server: Server,
 ) -> None:
     def script(path: str, body: dict, number: int) -> Reply | None:
-        if path != "/v1/chat/completions" or "max_tokens" not in body:
+        if path != "/v1/chat/completions":
             return None
-        is_probe = "one word" in body["messages"][0]["content"]
-        text, finish = (
-            ("One word.\n</think>\n\nyes", "stop")
-            if is_probe
-            else ("I have to say 1, 2, 3, 4 or 5", "length")
-        )
-        return OK, {}, {"choices": [{"message": {"content": text}, "finish_reason": finish}]}
+        if "one word" in body["messages"][0]["content"]:
+            return said("One word.\n</think>\n\nyes")
+        return said("I have to say 1, 2, 3, 4 or 5", "length")
 
     for opens in (True, False):
         server.script = script if opens else lambda path, body, number: None
         engine = opened(server)
-        found = dict(
-            engine.generate(
-                [(Message("user", "Rate it."),), (Message("user", "Rate that."),)], Decoding(20)
-            )
-        )
+        prompts = [(Message("user", word),) for word in ("Rate it.", "Rate that.")]
+        found = dict(engine.generate(prompts, Decoding(20)))
         assert [written.text == "" for written in found.values()] == [opens] * 2
         assert len(server.requests) == 3, "one question more, once, of the template"
 
@@ -778,13 +655,7 @@ def test_a_model_that_refuses_fields_of_the_request_is_asked_without_them(
         ):
             return 400, {}, {"error": {"code": "unsupported_parameter"}}
         text = "It is 2.\n\nYes." if "temperature" in body else f"It is 2.\n\nWord {next(words)}."
-        n_prompt = sum(len(message["content"].split()) for message in body["messages"])
-        usage = {"prompt_tokens": n_prompt, "completion_tokens": 9}
-        return (
-            OK,
-            {},
-            {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": usage},
-        )
+        return said(text, n_tokens=9)
 
     server.script = script
     for _ in range(2):
@@ -800,11 +671,13 @@ def test_a_model_that_refuses_fields_of_the_request_is_asked_without_them(
             list(engine.generate([(Message("user", "Is it?"),)], Decoding(20, temperature=0.5)))
 
 
-@pytest.mark.parametrize("kind", ["zeros", "writes"])
+@pytest.mark.parametrize("starts", [[], ["<s>"]])
+@pytest.mark.parametrize("kind", ["zeros", "writes", "next", "none", "late"])
 def test_an_echo_without_the_prompts_log_probabilities_is_refused(
-    server: Server, kind: str
+    server: Server, kind: str, starts: list[str]
 ) -> None:
-    """Log probabilities that are all 0, or of one token too many."""
+    """Log probabilities that are all 0, of one token too many, or shifted by one."""
+    server.starts = starts
     was = server.echo
 
     def script(path: str, body: dict, number: int) -> Reply | None:
@@ -814,7 +687,10 @@ def test_an_echo_without_the_prompts_log_probabilities_is_refused(
         logprobs = was(text)
         if kind == "zeros":
             logprobs["token_logprobs"] = [0.0] * len(logprobs["tokens"])
-        return OK, {}, {"choices": [{"text": text, "logprobs": logprobs}]}
+        _, *ahead = values = logprobs["token_logprobs"]
+        shifted = {"next": [*ahead, -7.0], "none": [*ahead, None], "late": [None, *values[:-1]]}
+        logprobs["token_logprobs"] = shifted.get(kind, values)
+        return echoed(text, logprobs)
 
     server.script = script
     with pytest.raises(UserError, match="does not return the log probabilities"):
