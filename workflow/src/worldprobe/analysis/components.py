@@ -243,6 +243,7 @@ def interval(
         n_clusters: with bounds, the effective sample size where all clusters are alike, as at 0 and
             1. The National Center for Health Statistics takes the sample's there (Parker et al.
             2017, Vital and Health Statistics 2(175)); the number of clusters is the cautious one.
+            A mean within -1 and 1, such as a bias, has no interval there unless it is at its end.
     """
     half = np.sqrt(_squared_half_width(np.asarray((1 - LEVEL) / 2), components))
     if bounds is None:
@@ -250,9 +251,11 @@ def interval(
     low, high = bounds
     share, half = np.clip((mean - low) / (high - low), 0, 1), half / (high - low)
     is_alike = components.clusters.variance < NO_VARIANCE
+    is_share = (np.asarray(low) == 0) | (np.abs(share - 0.5) > 0.5 - 1e-9)  # sums are rounded
     with np.errstate(divide="ignore", invalid="ignore"):
         n = share * (1 - share) * (ndtri((1 + LEVEL) / 2) / half) ** 2
-    ends = korn_graubard(share, np.where(is_alike, n_clusters, n))
+    n = np.where(is_alike, np.where(is_share, n_clusters, np.nan), n)
+    ends = korn_graubard(share, n)
     return low + (high - low) * ends[0], low + (high - low) * ends[1]
 
 
@@ -270,8 +273,8 @@ def korn_graubard(
     [array([0.735, 0.884]), array([0.979, 1.   ])]
     """
     successes, tail = np.asarray(share * n), (1 - LEVEL) / 2
-    low = np.where(successes > 0, betaincinv(successes, n - successes + 1, tail), 0.0)
-    high = np.where(successes < n, betaincinv(successes + 1, n - successes, 1 - tail), 1.0)
+    low = np.where(successes <= 0, 0.0, betaincinv(successes, n - successes + 1, tail))
+    high = np.where(successes >= n, 1.0, betaincinv(successes + 1, n - successes, 1 - tail))
     return low, high
 
 

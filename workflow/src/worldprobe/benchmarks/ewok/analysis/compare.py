@@ -142,7 +142,11 @@ def compare_models(
             int(is_tied[i, u][one].sum()) for i, u, one in zip(numbers, units, shared, strict=True)
         ]
         own = {name: table[f"{name}_{side}"] for name in ("mean", "ci_low", "ci_high", "std_error")}
-        own |= {"n": table["n_targets"] / 2, "n_ties": 0, "n_near_ties": table[f"n_tied_{side}"]}
+        own |= {
+            "n": table["n_targets"] / 2,
+            "n_ties": 0 * table["n_targets"],
+            "n_near_ties": table[f"n_tied_{side}"],
+        }
         table[f"place_{side}"] = place(
             pd.DataFrame(own).assign(n_clusters=table["n_clusters"]), n_intervals=2
         )
