@@ -247,10 +247,8 @@ def probe_thoughts(endpoint: Endpoint, model: str, how: Mapping[str, Any]) -> Th
     }
     text, is_apart, is_short = attempt(endpoint, CHAT_PATH, body, read) or ("", False, True)
     thoughts, reply = split_thoughts(text)
-    if thoughts or reply != text:
+    if is_apart or thoughts or reply != text:
         return "unseen" if closes_only(text) else "seen"
-    if is_apart:
-        return "seen"
     if not is_short:
         LOGGER.warning(
             "%s writes more than %d tokens where one word is asked for, and marks no thoughts. If"
@@ -435,9 +433,7 @@ def read_finish(answer: Any, stops: Sequence[str] = ()) -> Finish:
 def _refusal(choice: Mapping[str, Any]) -> str:
     """The words in which a model refuses, where the server puts them apart from replies."""
     message = choice.get("message") or {}
-    parts = message.get("content")
-    found = [part.get("refusal") for part in parts] if isinstance(parts, list) else []
-    return "".join(str(words) for words in (message.get("refusal"), *found) if words)
+    return str(message.get("refusal") or _joined(message.get("content"), ["refusal"]))
 
 
 def check_length(endpoint: Endpoint, asked: Mapping[str, Any], answer: Any) -> None:
