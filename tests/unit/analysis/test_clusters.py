@@ -112,6 +112,17 @@ def test_pairs_that_are_all_alike_leave_the_mean_uncertain():
     assert np.isnan(signed.ci_low[0]), "a bias of 0 throughout is no share of anything"
 
 
+@pytest.mark.parametrize(("right", "low", "high"), [(7, 0.473, 0.997), (4, 0.157, 0.843)])
+def test_a_handful_of_single_answers_has_the_exact_interval(right, low, high):
+    """Eight minimal pairs, seven right, had 0.180 to 1.000."""
+    values = np.array([[1.0] * right + [0.0] * (8 - right)])
+    found = crossed_means(values, np.arange(8), bounds=(0.0, 1.0))
+    assert found.ci_low[0] == pytest.approx(low, abs=5e-4)
+    assert found.ci_high[0] == pytest.approx(high, abs=5e-4)
+    half = crossed_means(np.append(values, [[0.5]], axis=1), np.arange(9), bounds=(0.0, 1.0))
+    assert half.ci_high[0] - half.ci_low[0] != pytest.approx(high - low, abs=0.02)
+
+
 def rejected(*of: np.ndarray) -> float:
     """The share of series of which p is below a twentieth: those whose interval leaves 0 out, as
     the test above holds.

@@ -275,6 +275,11 @@ def _estimate(
         components if bounds is None else near_ends(components, inner, share, cluster),
         bounds,
         n_clusters,
+        bounds is not None
+        and not others
+        and len(share) == n_clusters
+        and np.ptp(share) < 1e-12
+        and _are_ends(values, bounds),
     )
     is_flat = of_clusters.variance < NO_VARIANCE
     status = np.where(
@@ -305,6 +310,12 @@ def _estimate(
     return Estimates(
         mean, std_error, low, high, p, detectable, enough, status, *counts, p_versions, is_over
     )
+
+
+def _are_ends(values: np.ndarray, bounds: Bounds) -> np.ndarray:
+    """In which series all values are the smallest or the largest one, shape (series,)."""
+    low = np.broadcast_to(bounds[0], len(values))[:, None]
+    return np.asarray(((values == low) | (values == bounds[1])).all(axis=1))
 
 
 def _variance_of_cells(

@@ -232,6 +232,7 @@ def interval(
     components: Components,
     bounds: tuple[np.ndarray | float, float] | None = None,
     n_clusters: int = 0,
+    is_exact: np.ndarray | bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The ends of the 95% interval.
 
@@ -244,6 +245,8 @@ def interval(
             1. The National Center for Health Statistics takes the sample's there (Parker et al.
             2017, Vital and Health Statistics 2(175)); the number of clusters is the cautious one.
             A mean within -1 and 1, such as a bias, has no interval there unless it is at its end.
+        is_exact: of which series the clusters are single right or wrong answers, so that Clopper
+            and Pearson's interval of their number is exact; shape (series,), or for all.
     """
     half = np.sqrt(_squared_half_width(np.asarray((1 - LEVEL) / 2), components))
     if bounds is None:
@@ -255,6 +258,7 @@ def interval(
     with np.errstate(divide="ignore", invalid="ignore"):
         n = share * (1 - share) * (ndtri((1 + LEVEL) / 2) / half) ** 2
     n = np.where(is_alike, np.where(is_share, n_clusters, np.nan), n)
+    n = np.where(is_exact, n_clusters, n)
     ends = korn_graubard(share, n)
     return low + (high - low) * ends[0], low + (high - low) * ends[1]
 
