@@ -271,7 +271,8 @@ def test_summaries_of_earlier_releases_have_no_empty_column_of_pairs_of_concepts
     ):
         write_table(summaries, Summaries, tmp_path / "summaries.parquet", Provenance())
         sheet = compose(Material(tmp_path / "summaries.parquet", small_study.roster)).tables[0]
-        assert (sheet.columns[-1].heading == "Mean over pairs of concepts") == is_shown
+        headings = [column.heading for column in sheet.columns]
+        assert ("Mean over pairs of concepts" in headings) == is_shown
         assert any("pair of concepts" in note for note in sheet.notes) == is_shown
 
 

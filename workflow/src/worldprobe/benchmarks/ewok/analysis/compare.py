@@ -25,7 +25,7 @@ from worldprobe.benchmarks.ewok.analysis.panel import (
     build_panel,
     cluster_codes,
 )
-from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
+from worldprobe.benchmarks.ewok.analysis.summarize import compared_values
 from worldprobe.benchmarks.ewok.contracts import Comparisons
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import TooLittleError, UserError
@@ -47,6 +47,7 @@ def compare_models(
     eval_type: str = "logprobs",
     cluster: str = DEFAULT_CLUSTER,
     replicates: Mapping[str, Sequence[str]] | None = None,
+    metric: str = "accuracy",
 ) -> pd.DataFrame:
     """Compare every pair of models on the items that both judged; by LogProbs, single models also
     with each baseline.
@@ -65,13 +66,15 @@ def compare_models(
         replicates: name -> the models that are replicates of one another, such as training runs
             from several seeds. Their means are compared, under these names, and replicates are a
             random factor as well.
+        metric: one of ``contracts.COMPARED``: the mean of an item's two targets, or its pairing.
 
     Returns:
         contracts.Comparisons: overall and by domain, p values also corrected for the number of rows
         (Holm). Two models without a common item have no row, which ``pairs_without_items`` lists.
 
     Raises:
-        UserError: fewer than two models, or no two models with a common item (TooLittleError).
+        UserError: fewer than two models, no two models with a common item (TooLittleError), or a
+            model has no pairings.
     """
     beside = compared_baselines(eval_type, replicates)
     rows = judgements[judgements["eval_type"].isin([eval_type, *beside])]
@@ -84,11 +87,12 @@ def compare_models(
         )
     items, version = panel.items, panel.items["version"].to_numpy()
     codes, template = cluster_codes(items, cluster), cluster_codes(items, "template")
-    accuracy, models = metric_values(panel)[0].astype(float), panel.series["model"].tolist()
-    n_tied, n_targets = (
-        (one & panel.is_present).sum(axis=2)
-        for one in (panel.is_tie | panel.is_near_tie, panel.is_present)
-    )
+    accuracy, models = compared_values(panel, metric), panel.series["model"].tolist()
+    is_tied, is_decided = panel.is_tie | panel.is_near_tie, panel.is_present
+    if metric == "pairing":  # one decision of an item
+        is_tied = ((panel.pairing == 0.5) | panel.is_near_pairing_tie)[:, :, None]
+        is_decided = is_decided.any(axis=2, keepdims=True)
+    n_tied, n_targets = ((one & is_decided).sum(axis=2) for one in (is_tied, is_decided))
     facts = {name: _stated(rows, name) for name in ("dtype", "taught")}
     runs = _of_replicates(accuracy, models, replicates) if replicates else None
     if replicates and runs is not None:
@@ -142,6 +146,7 @@ def compare_models(
         for units in [places[str(key[0]), str(key[1])]]
     ]
     for side, numbers in zip("ab", sides, strict=True):
+        # more than half of what is decided, of an item's two targets more than n
         counts = {"n": n_targets / 2, "n_ties": 0 * n_tied, "n_near_ties": n_tied}
         counted = {
             name: [one[i, units].sum() for i, units in zip(numbers, both, strict=True)]
@@ -161,7 +166,9 @@ def compare_models(
     table["n_versions"] = [len(np.unique(version[units])) for units in both]
     table["n_equal"] = table["n"] - table["n_a_better"] - table["n_b_better"]
     table = corrected(
-        table.assign(eval_type=eval_type, condition_a=ALL, condition_b=ALL), ["grouping"], beside
+        table.assign(eval_type=eval_type, condition_a=ALL, condition_b=ALL, metric=metric),
+        ["grouping"],
+        beside,
     )
     table["interval_over"] += REPLICATES if replicates else ""
     table["finding"] = [
