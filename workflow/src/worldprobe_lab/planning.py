@@ -98,7 +98,7 @@ def plan_studies(
         ratings: contracts.Ratings of people of the same items, of two versions or more.
         n_raters: with ratings, numbers of raters that each target has in each context (the
             pilot's).
-        metric: one of ``contracts.COMPARED``; people are planned by accuracy.
+        metric: accuracy or pairing; people are planned by accuracy.
 
     Returns:
         contracts.Plans; domains with a single cluster have no rows. With ratings, n_replicates are

@@ -156,9 +156,11 @@ def mean_accuracies(
 def _lead(means: pd.DataFrame, items: dict[str, Any]) -> Markup:
     """The finding, beside what people and baselines reach, and whose the items are."""
     references = means[means["kind"].isin(["people", "baseline"]) & means["mean"].notna()]
+    paired = means.loc[means["is_counted"] & means["mean"].notna(), "pairing"].dropna()
     return render_template(
         PACKAGE,
         "findings.html.jinja",
+        paired=[paired.min(), paired.max()] if len(paired) else [],
         references=references.to_dict("records"),
         strongest=references[(references["kind"] == "baseline") & references["pairing"].notna()]
         .nlargest(1, "pairing")
