@@ -1,5 +1,5 @@
-"""Accuracy and pairing of the same judgements: distance from chance, reliability of domains' means, and
-what a comparison finds. Prints numbers of docs/appendix/real_model.md. Differences are about these fillings.
+"""Accuracy and pairing of the same judgements: distance from chance, reliability of domains' means,
+and what a comparison finds, about these fillings. Prints numbers of docs/appendix/real_model.md.
 
     python docs/simulations/pairing.py judgements.parquet ...
 """
@@ -20,7 +20,7 @@ from worldprobe.contracts import read_tables
 SPLITS = 2_000
 
 
-def split_halves(values: np.ndarray, items: pd.DataFrame, seed: int = 0) -> float:
+def split_halves(values: np.ndarray, items: pd.DataFrame) -> float:
     """Correlation of domains' means over two random halves of their pairs of concepts, corrected by
     Spearman-Brown; the median of splits.
 
@@ -28,7 +28,7 @@ def split_halves(values: np.ndarray, items: pd.DataFrame, seed: int = 0) -> floa
         values: of one model, shape (items,).
         items: of a panel.
     """
-    rng, pair = np.random.default_rng(seed), cluster_codes(items, "concept_pair")
+    rng, pair = np.random.default_rng(0), cluster_codes(items, "concept_pair")
     domain = pd.factorize(items["domain"])[0]
     of_pair = domain[np.unique(pair, return_index=True)[1]]
     found = []
@@ -47,6 +47,7 @@ def split_halves(values: np.ndarray, items: pd.DataFrame, seed: int = 0) -> floa
 
 
 def main(paths: list[Path]) -> None:
+    """Print all numbers of some judgements of the same items."""
     rows = read_tables(paths, Judgements, COLUMNS)
     summaries = summarize(rows)
     overall = summaries.query("condition == 'all' and metric in @COMPARED")
@@ -57,9 +58,10 @@ def main(paths: list[Path]) -> None:
         for grouping in ("overall", "concept pairs"):
             for row in overall.query("metric == @metric and grouping == @grouping").itertuples():
                 z = (row.mean - 0.5) / row.std_error
+                ends = f"({row.ci_low:.3f} to {row.ci_high:.3f})"
                 print(
-                    f"{grouping}, {row.model}: {row.mean:.3f} ({row.ci_low:.3f} to {row.ci_high:.3f}),"
-                    f" SE {row.std_error:.4f}, z {z:.1f}, n {row.n}"
+                    f"{grouping}, {row.model}: {row.mean:.3f} {ends}, SE {row.std_error:.4f},"
+                    f" z {z:.1f}, n {row.n}"
                 )
         for number, model in enumerate(panel.series["model"]):
             print(f"split halves, {model}: {split_halves(values[number], panel.items):.2f}")
