@@ -89,10 +89,10 @@ def compare_models(
     codes, template = cluster_codes(items, cluster), cluster_codes(items, "template")
     accuracy, models = compared_values(panel, metric), panel.series["model"].tolist()
     is_decided: np.ndarray = panel.is_present
-    is_tied: np.ndarray = panel.is_tie | panel.is_near_tie
+    is_tied = np.logical_or(panel.is_tie, panel.is_near_tie)
     if metric == "pairing":  # one decision of an item
         is_decided = panel.is_present.any(axis=2, keepdims=True)
-        is_tied = (np.equal(panel.pairing, 0.5) | panel.is_near_pairing_tie)[:, :, None]
+        is_tied = np.logical_or(panel.pairing == 0.5, panel.is_near_pairing_tie)[:, :, None]
     n_tied, n_targets = ((one & is_decided).sum(axis=2) for one in (is_tied, is_decided))
     facts = {name: _stated(rows, name) for name in ("dtype", "taught")}
     runs = _of_replicates(accuracy, models, replicates) if replicates else None
