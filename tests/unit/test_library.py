@@ -61,6 +61,16 @@ def test_a_folder_stands_for_its_model_and_an_empty_context_for_none(models: lis
     assert scored.logprob.notna().all()
 
 
+def test_a_text_without_a_context_is_scored_as_it_stands(models: list) -> None:
+    """outside2, F3: a blank was put before it."""
+    texts, contexts = ["Ben hides.", " hides.", "hides."], [None, "Ben", "Ben"]
+    rows = worldprobe.score_texts(models[0], texts, contexts, tokens=True, join="").groupby("row")
+    assert rows.token.agg("".join).tolist() == ["BenĠhides.", "Ġhides.", "hides."]
+    spaced = worldprobe.score_texts(models[0], texts[2:], ["Ben"])
+    joined = worldprobe.score_texts(models[0], texts, contexts, join="")
+    assert spaced.logprob[0] == pytest.approx(joined.logprob[1], abs=1e-4)
+
+
 def test_the_tokens_of_a_text_add_up_to_it(models: list) -> None:
     texts, contexts = ["hides the rug.", "sings."], ["Ben", ""]
     scored = worldprobe.score_texts(models[0], texts, contexts)

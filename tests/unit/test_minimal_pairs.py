@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -12,12 +13,15 @@ from command_line import run
 from worldprobe.analysis.summaries import summarize_scores
 from worldprobe.benchmark import Evaluated
 from worldprobe.benchmarks import find, listed
+from worldprobe.cli import engines
 from worldprobe.contracts import write_table
 from worldprobe.contracts.results import Summaries
 from worldprobe.errors import UserError
+from worldprobe.models.engine import Scored
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Model, Roster
 from worldprobe.report.page import Material
+from worldprobe_explorer.rows import read_rows
 
 ROWS = [
     {"noun": "Ice", "right": "cold", "wrong": "hot", "kind": "heat"},
@@ -32,6 +36,10 @@ STATED = {
     "groups": {"trait": "kind"},
     "clusters": "kind",
 }
+
+TWO = {"a": {"context": "noun", "target": "right"}, "b": {"target": "{{ noun }} is {{ right }}"}}
+#: What is left out beside conditions.
+BESIDE = {"context": None, "targets": None}
 
 
 def write(folder: Path, name: str = "traits.yaml", **changes: object) -> str:
@@ -124,6 +132,26 @@ def test_the_handbooks_example_reads_blimps_layout_in_twenty_lines(
         ({"clusters": "kin"}, r"line \d+: clusters: "),
         ({"targets": ["right"]}, r"line \d+: targets: "),
         ({"title": None}, r"title: is missing"),
+        ({"targets": None}, r"targets: are fewer than two"),
+        (
+            {"context": None, "conditions": TWO, "criteria": ["a > b"]},
+            r"line \d+: targets: is stated beside conditions",
+        ),
+        (BESIDE | {"conditions": TWO}, r"criteria: and conditions are only stated together"),
+        ({"criteria": ["a > b"]}, r"line \d+: criteria: and conditions are only"),
+        (BESIDE | {"conditions": TWO, "criteria": ["a > c"]}, r"criteria\[0\]: c is no condition"),
+        (BESIDE | {"conditions": TWO, "criteria": ["a - b"]}, r"criteria\[0\]: a - b compares no"),
+        (BESIDE | {"conditions": TWO, "criteria": ["a > a"]}, r"criteria\[0\]: a > a compares no"),
+        (BESIDE | {"conditions": TWO, "criteria": ["a > 2 * b"]}, r"criteria\[0\]: .* compares no"),
+        (
+            BESIDE | {"conditions": {"a": {"target": "wrng"}}, "criteria": ["a > a"]},
+            r"line \d+: criteria\[0\]",
+        ),
+        (
+            BESIDE | {"conditions": TWO | {"c": {"target": "wrng"}}, "criteria": ["a > b"]},
+            r"line \d+: conditions.c.target: .*items.csv has no column wrng",
+        ),
+        ({"groups": {"logprob_2": "kind"}}, r"groups.logprob_2: is the name of a column"),
         ({"target": "x"}, r"target: unknown key"),
     ],
 )
@@ -161,6 +189,83 @@ def test_a_study_reads_the_first_row_alone_and_asking_reads_all_before_a_model_i
     model = f"--model mine --checkpoint {tmp_path}/nowhere"
     assert run(f"ask {path} {model} --out {tmp_path}/scores.parquet") == 2
     assert re.search(words, capsys.readouterr().err.replace("\n  problem", ""))
+
+
+def judged(path: str, *logprobs: float | None, n_tokens: tuple[int, ...] = ()) -> float | None:
+    """Whether a model with these log probabilities is right about the first item."""
+    asking = find(path).asking
+    item = next(asking.items({}).itertuples(index=False))
+    lengths = n_tokens or (1,) * len(logprobs)
+    assert len(asking.requests(item)) == len(logprobs)
+    return asking.score(item, [Scored(*pair) for pair in zip(logprobs, lengths, strict=True)])
+
+
+def test_the_likeliest_of_several_targets_is_chosen_and_a_tie_counts_one_half(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path, targets=["right", "wrong", "kind"])
+    assert judged(path, -1.0, -2.0, -3.0) == 1
+    assert judged(path, -2.0, -2.0, -3.0) == 0.5
+    assert judged(path, -2.0, -2.0, -1.0) == 0
+    assert judged(path, -2.0, None, -3.0) is None
+
+
+def test_an_item_of_several_conditions_is_right_where_all_criteria_hold(tmp_path: Path) -> None:
+    """outside2, F9: neither one target after several contexts nor an interaction could be
+    written.
+    """
+    conditions = TWO | {name: {"context": "noun", "target": "wrong"} for name in "cd"}
+    criteria = ["a > b", "a - b > c - d", "d < a + b - c"]
+    path = write(tmp_path, **BESIDE, conditions=conditions, criteria=criteria)
+    asked = [(one.context, one.text) for one in find(path).asking.requests(_first(path))]
+    assert asked[:3] == [("Ice", "Ice cold"), (None, "Ice is cold"), ("Ice", "Ice hot")]
+    assert judged(path, -1.0, -3.0, -2.0, -3.0) == 1
+    assert judged(path, -1.0, -3.0, -1.0, -3.0) == 0.5, "the interaction is a tie"
+    assert judged(path, -1.0, -2.0, -1.0, -3.0) == 0, "there is none, though a > b"
+
+
+def test_what_joins_texts_and_how_lengths_count_is_asked_and_stated(tmp_path: Path) -> None:
+    """outside2, F9: Chinese texts were joined by a blank, and sums alone were compared."""
+    path = write(tmp_path, join="", length_normalisation="characters", context="noun")
+    assert [one.text for one in find(path).asking.requests(_first(path))] == ["Icecold", "Icehot"]
+    assert judged(path, -4.0, -3.5) == 1, "-1 and -1.17 a character"
+    stated = find(path).asking.stated
+    assert stated == {"texts": "joined by nothing", "length-normalised by": "characters"}
+    assert find(path).definition["join"] == ""
+    path = write(tmp_path, length_normalisation="tokens", context=None)
+    assert judged(path, -4.0, -3.5, n_tokens=(4, 3)) == 1
+    assert find(path).asking.stated["texts"] == "as they stand"
+
+
+def _first(path: str) -> tuple:
+    return next(find(path).asking.items({}).itertuples(index=False))
+
+
+def test_several_files_load_a_model_once_and_their_log_probabilities_are_kept(
+    tmp_path: Path, tiny_checkpoint: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """outside2, 5: each file loaded the model, and no table had the log probabilities."""
+    loaded = []
+    load = engines._transformers
+    monkeypatch.setattr(engines, "_transformers", lambda model: loaded.append(1) or load(model))
+    criteria = {"conditions": TWO, "criteria": ["a > b"]}
+    paths = [write(tmp_path), write(tmp_path, "interactions.yaml", **BESIDE, **criteria)]
+    work = tmp_path / "work"
+    named = f"--benchmark {','.join(paths)} --work {work}"
+    assert run(f"evaluate {tiny_checkpoint()} {named}") == 0
+    assert len(loaded) == 1
+    scores = pd.read_parquet(work / "interactions" / "scores.parquet")
+    assert scores["value"].tolist() == (scores["logprob_a"] > scores["logprob_b"]).tolist()
+    assert {"logprob_1", "logprob_2"} < set(pd.read_parquet(work / "traits" / "scores.parquet"))
+    stated = json.loads((work / "result.json").read_text())["benchmarks"]
+    assert stated["traits"]["asked"]["texts"] == "joined by one blank"
+    assert stated["interactions"]["asked"]["criteria"] == "a > b"
+    assert stated["interactions"]["chance"] == 0.5
+    groupings = {part["grouping"] for part in stated["interactions"]["parts"]}
+    assert groupings == {"trait"}, "log probabilities are no groups"
+    page = read_rows([Path(paths[1]), work / "interactions" / "scores.parquet"]).frame
+    assert page["target1"].tolist() == ["Ice cold", "Coal black"]
+    assert page["context1"].isna().all()
 
 
 def test_two_benchmarks_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -220,6 +325,7 @@ def compose(folder: Path, models: dict[str, float], **of_model: object) -> tuple
 def test_chance_of_three_targets_is_said_in_three_digits(tmp_path: Path) -> None:
     said, part = compose(tmp_path, {"one": 0.6})
     assert "above chance (0.333)" in said
+    assert "Texts: joined by one blank." in str(part.methods.text)
     assert part.tables[0].title.endswith("chance is 0.333.")
 
 

@@ -109,3 +109,17 @@ def test_one_version_in_a_condition_leaves_no_test_unless_each_item_has_its_own_
         {name: rows.assign(filling="own") for name, rows in conditions.items()}
     )
     assert set(own["status"]) == {"ok"}
+
+
+def test_targets_that_one_condition_lacks_are_left_out_of_both_and_counted():
+    """Unread answers to the harder targets made the same answers "help"."""
+    main = condition(0.5, models=["ant", "bee"])
+    easy = main["target"] == 1
+    main["accuracy"] = np.where(easy, 1.0, 0.0)
+    unread = main.assign(
+        accuracy=main["accuracy"].where(easy), status=np.where(easy, "ok", "missing")
+    )
+    table = validate(compare_conditions({"main": main, "unread": unread}), ConditionComparisons)
+    row = table.query("model_a == 'ant' and grouping == 'overall'").iloc[0]
+    assert row["difference"] == 0
+    assert (row["n_targets"], row["n_missing_a"], row["n_missing_b"]) == (60, 60, 0)

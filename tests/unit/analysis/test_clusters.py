@@ -81,6 +81,37 @@ def test_clusters_that_are_all_alike_give_no_certainty():
     assert np.isnan([found.p[0], found.ci_low[0]]).all()
 
 
+@pytest.mark.parametrize(("share", "low", "high"), [(1.0, 0.884, 1.0), (0.0, 0.0, 0.116)])
+def test_a_mean_at_its_end_has_clopper_and_pearsons_interval_of_the_clusters(share, low, high):
+    """240 of 240 answers were "not shown to be above chance"."""
+    found = crossed_means(np.full((1, 240), share), np.arange(240) % 30, bounds=(0.0, 1.0))
+    assert found.ci_low[0] == pytest.approx(low, abs=5e-4)
+    assert found.ci_high[0] == pytest.approx(high, abs=5e-4)
+    assert np.isnan(found.std_error[0])
+    wide = crossed_means(np.full((1, 240), 2 * share - 1), np.arange(240) % 30, bounds=(-1.0, 1.0))
+    assert (wide.ci_low[0] + 1) / 2 == pytest.approx(low, abs=5e-4)
+
+
+@pytest.mark.parametrize("n_wrong", [0, 1, 2, 30])
+@pytest.mark.parametrize("n", [30, 240, 99_990])
+def test_a_mean_near_its_end_has_an_interval_that_contains_it(n, n_wrong):
+    values = np.ones((1, n))
+    values[0, :n_wrong] = 0
+    found = crossed_means(values, np.arange(n) % 30, bounds=(0.0, 1.0))
+    assert found.ci_low[0] <= found.mean[0] <= found.ci_high[0]
+    assert found.ci_high[0] - found.ci_low[0] > 1e-5
+
+
+def test_pairs_that_are_all_alike_leave_the_mean_uncertain():
+    values = np.tile([1.0, 1.0, 0.5, 0.5], 20)[None]
+    found = crossed_means(values, np.repeat(np.arange(20), 4), bounds=(0.0, 1.0))
+    assert found.status[0] == "no_spread"
+    assert found.ci_low[0] == pytest.approx(0.509, abs=5e-4)  # Clopper & Pearson, 15 of 20
+    assert found.ci_high[0] == pytest.approx(0.913, abs=5e-4)
+    signed = crossed_means(values - 0.75, np.repeat(np.arange(20), 4), bounds=(-1.0, 1.0))
+    assert np.isnan(signed.ci_low[0]), "a bias of 0 throughout is no share of anything"
+
+
 def rejected(*of: np.ndarray) -> float:
     """The share of series of which p is below a twentieth: those whose interval leaves 0 out, as
     the test above holds.

@@ -141,6 +141,8 @@ def test_an_id_changes_with_everything_that_is_asked_and_with_nothing_else():
     different = [
         Loglikelihood("A", "b"),
         Loglikelihood(None, "A b"),
+        Loglikelihood("", "A b"),
+        Loglikelihood("A", "b", ""),
         Generate("p", SHORT),
         Generate("p", LONG),
         Generate("p", Decoding(5, temperature=1.0)),

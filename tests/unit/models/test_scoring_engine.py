@@ -31,7 +31,7 @@ TARGETS = [
     "Ana is not tired at all.",
     "Ben paints the lamp in 1 of 5 rooms.",
 ]
-QUERIES = [Loglikelihood(c, t) for c in (*CONTEXTS, None) for t in TARGETS]
+QUERIES = [Loglikelihood(c, t) for c in (*CONTEXTS, "", None) for t in TARGETS]
 
 
 def reference_scores(folder, queries, **how):
@@ -42,15 +42,15 @@ def reference_scores(folder, queries, **how):
     model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **how)
     scores = []
     for query in queries:
-        if query.context is None:
-            ids = tokenizer(" " + query.target)["input_ids"]
+        if not query.context:
+            ids = tokenizer(query.text)["input_ids"]
             ids, start = (
                 (ids, 1)
                 if ids[0] == tokenizer.bos_token_id
                 else ([tokenizer.bos_token_id, *ids], 1)
             )
         else:
-            ids = tokenizer(f"{query.context} {query.target}")["input_ids"]
+            ids = tokenizer(query.text)["input_ids"]
             start = len(tokenizer(query.context)["input_ids"])
         with torch.no_grad():
             logprobs = torch.log_softmax(model(torch.tensor([ids])).logits[0].double(), -1)
@@ -106,7 +106,7 @@ def test_a_sequence_has_exactly_one_start_token_where_the_tokenizer_adds_one_and
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_checkpoint("llama", kind))
     encoder = Encoder(tokenizer)
     [inside, bare] = encoder.encode(
-        [Loglikelihood(CONTEXTS[0], TARGETS[0]), Loglikelihood(None, TARGETS[0])]
+        [Loglikelihood(CONTEXTS[0], TARGETS[0]), Loglikelihood("", TARGETS[0])]
     )
     [(prompt, _)] = encoder.encode_prompts(["Say a number.\n"], 4)
     assert (

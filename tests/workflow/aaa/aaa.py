@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,8 +11,7 @@ from worldprobe.asked import asked
 from worldprobe.benchmark import Asking, table
 from worldprobe.contracts import column
 from worldprobe.contracts.results import Scores, Summaries
-from worldprobe.inference.requests import first_is_likeliest
-from worldprobe.models.engine import Loglikelihood
+from worldprobe.models.engine import Loglikelihood, Scored
 from worldprobe.report.sheet import Column, Sheet, decimals
 from worldprobe.settings.blocks import Block, Count
 
@@ -56,6 +55,11 @@ def compare_endings(item: Any) -> list[Loglikelihood]:
     ]
 
 
+def first_is_likelier(_item: Any, answers: Sequence[Scored]) -> float:
+    """Whether the right ending is the likelier one."""
+    return float(answers[0].logprob > answers[1].logprob)
+
+
 @table(
     inputs=[Summaries],
     section="accuracy",
@@ -83,7 +87,7 @@ BENCHMARK = asked(
     title="Opposites",
     question="Does a language model know opposites?",
     settings=Opposites,
-    asking=Asking(list_words, compare_endings, first_is_likeliest),
+    asking=Asking(list_words, compare_endings, first_is_likelier),
     scores=OppositesScores,
     cite="The measure: nobody's.",
     displays=(hardest_domain,),

@@ -8,7 +8,7 @@ its own come after that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -84,8 +84,8 @@ def asked(
         question: what it asks, the heading of a report about nothing else.
         settings: the class of its block.
         asking: what a model is asked, and how responses become scores.
-        scores: inherits ``contracts.results.Scores``; the columns that it adds are what means are
-            also taken by.
+        scores: inherits ``contracts.results.Scores``; its ``groupings`` are what means are also
+            taken by.
         cite: what to cite for it.
         displays: further tables and figures.
         sections: where they belong, besides "accuracy".
@@ -111,7 +111,7 @@ def asked(
         return PageFiles(f"{root(study)}/summaries.parquet", made_from=found) if found else None
 
     def compose(material: Material) -> Part:
-        return _compose(material, title, question, cite, scores, chance)
+        return _compose(material, title, question, cite, scores, chance, asking.stated)
 
     return Benchmark(
         name=name,
@@ -124,7 +124,7 @@ def asked(
         displays=(print_accuracy, *displays),
         page=Page((SECTION, *sections), Input(Summaries), compose, page_files),
         scores=scores,
-        evaluation=evaluation(name, title, chance, source, asking.eval_type),
+        evaluation=evaluation(name, title, chance, source, asking),
         asking=asking,
         source=source,
     )
@@ -186,6 +186,7 @@ def _compose(
     cite: str,
     scores: type[Table],
     chance: float | None,
+    stated: Mapping[str, str],
 ) -> Part:
     """The part of the report."""
     summaries, roster = _overall_first(read_table(material.summary, Summaries)), material.roster
@@ -214,6 +215,7 @@ def _compose(
         n_items=n_items,
         ways=list(summaries["eval_type"].unique()),
         groupings=groupings,
+        stated=stated,
     )
     models = model_rows(origins, (scores.Config.name,), roster)
     return Part(
@@ -231,7 +233,7 @@ def _compose(
 
 
 def evaluation(
-    name: str, title: str, chance: float | None, source: str, eval_type: str
+    name: str, title: str, chance: float | None, source: str, asking: Asking
 ) -> Evaluation:
     """How single models are evaluated: asked, then summarised.
 
@@ -240,7 +242,7 @@ def evaluation(
         title: as it is written.
         chance: what guessing reaches; None where that differs from item to item.
         source: its YAML file, if it has one.
-        eval_type: how it asks.
+        asking: what it asks.
     """
 
     def evaluate(model: Evaluated) -> dict[str, Any]:
@@ -266,6 +268,7 @@ def evaluation(
             eval_type=str(means["eval_type"].iloc[0]),
             asked={
                 "asked by": str(means["eval_type"].iloc[0]),
+                **asking.stated,
                 **sample_of(made, int(means["n"].iloc[0]), "items"),
             },
             items_digest=made.inputs["items"],
@@ -274,7 +277,7 @@ def evaluation(
         return {"model": model.name, **made.of_model(), "benchmarks": {name: numbers}}
 
     def refuse(model: Evaluated) -> None:
-        if eval_type == "logprobs" and not model.has_logprobs:
+        if asking.eval_type == "logprobs" and not model.has_logprobs:
             raise UserError(
                 model.card["endpoint"],
                 f"gives no log probabilities of prompts, which {title} needs.",

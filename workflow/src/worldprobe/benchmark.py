@@ -365,6 +365,9 @@ class Asking:
             ``Choose``).
         score: item, responses in the order of the requests -> from 0 to 1, or None where they come
             to nothing.
+        logprobs: the columns that ``Scores`` gain for log probabilities (nats), where every item
+            has as many requests for one.
+        stated: what a result says of how was asked and scored, by what it is about.
         method: version of requests and scores; a higher one asks again.
         eval_type: how the model is asked, as tables name it.
         files: block of settings -> the files that items are read from: a changed one asks again
@@ -374,6 +377,8 @@ class Asking:
     items: Callable[[Mapping[str, Any]], Any]
     requests: Callable[[Any], Sequence[Any]]
     score: Callable[[Any, Sequence[Any]], float | None]
+    logprobs: Sequence[str] = ()
+    stated: Mapping[str, str] = field(default_factory=dict)
     method: int = 1
     eval_type: str = "logprobs"
     files: Callable[[Mapping[str, Any]], Sequence[str]] = lambda _settings: []

@@ -52,15 +52,18 @@ def score_texts(
     texts: Sequence[str],
     contexts: Sequence[str | None] | None = None,
     tokens: bool = False,
+    join: str = " ",
 ) -> pd.DataFrame:
     """Log probability of each text, after a context where there is one.
 
     Args:
         model: what ``load_model`` returned, or what it takes.
         texts: what is scored.
-        contexts: one for each text, joined to it by a space; None or empty: the text alone, after
-            the model's start token.
+        contexts: one for each text; None or empty: the text alone, as it stands, after the model's
+            start token.
         tokens: return a row per token of the texts instead.
+        join: stands between context and text and belongs to the text; "" where a script has no
+            blanks.
 
     Returns:
         A row per text: context, text, logprob (nats; missing where it is not a log probability),
@@ -92,7 +95,9 @@ def score_texts(
             f"are {len(given)}, for {len(texts)} texts.",
             "Give one for each text, or None.",
         )
-    queries = [Loglikelihood(context, text) for context, text in zip(given, texts, strict=True)]
+    queries = [
+        Loglikelihood(context, text, join) for context, text in zip(given, texts, strict=True)
+    ]
     answers = dict(_opened(model).score(queries, per_token=tokens))
     if tokens:
         named = [

@@ -4,14 +4,17 @@ they are grouped.
 
 from __future__ import annotations
 
+import ast
 import glob
 import json
+import math
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pandas as pd
 from jinja2 import StrictUndefined, TemplateError, meta
@@ -24,8 +27,7 @@ from worldprobe.commented_csv import read_rows
 from worldprobe.contracts import column
 from worldprobe.contracts.results import Scores
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.inference.requests import first_is_likeliest
-from worldprobe.models.engine import Loglikelihood
+from worldprobe.models.engine import Loglikelihood, Scored
 from worldprobe.settings.blocks import Block, Finding, Text, name, parse
 from worldprobe.settings.documents import Keys, Source, dotted, place, read_yaml
 
@@ -39,6 +41,16 @@ GroupName = Annotated[
     ),
 ]
 _TEMPLATES = SandboxedEnvironment(undefined=StrictUndefined)
+
+
+class Condition(Block):
+    """A condition of an item: a target whose log probability criteria compare."""
+
+    context: Text | None = None
+    """Column or template of what stands before the target; null takes a whole text."""
+
+    target: Text
+    """Column or template of the target, such as the critical region."""
 
 
 class MinimalPairs(Block):
@@ -60,12 +72,34 @@ class MinimalPairs(Block):
 
     context: Text | None = None
     """What stands before the targets: a column of the data, or a template (Jinja) of columns, such
-    as `The {{ noun }} is`. null compares whole sentences, by the sum of their log probabilities.
+    as `The {{ noun }} is`. null compares whole sentences, scored as they stand.
     """
 
-    targets: Annotated[list[Text], Field(min_length=2)]
+    targets: list[Text] = []
     """Columns or templates of the targets, the right one first. A model is right about an item
     where this one has the highest log probability; a tie counts one half.
+    """
+
+    conditions: dict[GroupName, Condition] = {}
+    """Conditions by name, in place of `context` and `targets`: each has a target, and may have a
+    context of its own.
+    """
+
+    criteria: list[Text] = []
+    """What must hold of the conditions' log probabilities for an item to be right: comparisons of
+    sums and differences of conditions, such as `a > b` or `a - b > c - d`. All must hold; a tie
+    counts one half.
+    """
+
+    join: str = " "
+    """What stands between context and target, and belongs to the target: `""` for Chinese,
+    Japanese or Thai.
+    """
+
+    length_normalisation: Literal["tokens", "characters", "bytes"] | None = None
+    """What each log probability is divided by: the number of the target's tokens as the model reads
+    them, or of its characters or bytes (UTF-8) without `join`, as for lm-eval's acc_norm and
+    acc_bytes. null compares sums.
     """
 
     groups: dict[GroupName, Text] = {}
@@ -80,10 +114,15 @@ class MinimalPairs(Block):
     """Column or template that differs from item to item; null numbers the rows of each file."""
 
     chance: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """Accuracy of guessing; null takes one over the number of targets."""
+    """Accuracy of guessing; null takes one over the number of targets, 0.5 for one criterion, and
+    none for several.
+    """
 
     def findings(self) -> Iterator[Finding]:
-        """Files of no known form, and groupings that are named like a column of every table."""
+        """Files of no known form, groupings that are named like a column of every table, and what
+        cannot be compared.
+        """
+        yield from self._not_compared()
         for number, path in enumerate(self.data):
             if Path(path).suffix not in (".csv", ".jsonl", ".parquet"):
                 yield (
@@ -92,18 +131,102 @@ class MinimalPairs(Block):
                     "Save the data as one of these.",
                 )
         for grouping in self.groups:
-            if grouping in _TAKEN:
+            if grouping in {*_TAKEN, *self.logprobs}:
                 fix = "Choose another name for the grouping; the column may keep its own."
                 yield ("groups", grouping), "is the name of a column of every table of scores.", fix
 
+    def _not_compared(self) -> Iterator[Finding]:
+        if self.conditions:
+            for key in ("context", "targets"):
+                if getattr(self, key):
+                    fix = "Leave one of them out: each condition has a context and a target."
+                    yield (key,), "is stated beside conditions.", fix
+        elif len(self.targets) < 2:
+            yield ("targets",), "are fewer than two.", "Give two or more, or conditions."
+        if bool(self.conditions) != bool(self.criteria):
+            fix = "Give criteria that compare conditions, or leave both out."
+            yield ("criteria",), "and conditions are only stated together.", fix
+            return
+        for number, criterion in enumerate(self.criteria):
+            try:
+                unknown = sorted(read_criterion(criterion).keys() - self.conditions)
+            except (SyntaxError, ValueError):
+                fix = "Write such as `a > b`, or `a - b > c - d`."
+                yield ("criteria", number), f"{criterion} compares no sums of conditions.", fix
+                continue
+            if unknown:
+                fix = f"Name one of {', '.join(self.conditions)}."
+                yield ("criteria", number), f"{unknown[0]} is no condition.", fix
+
     def stated(self) -> dict[Keys, str]:
         """The columns and templates, by their keys."""
-        single = {(key,): getattr(self, key) for key in ("context", "clusters", "id")}
-        targets = {("targets", number): text for number, text in enumerate(self.targets)}
-        groups = {("groups", grouping): text for grouping, text in self.groups.items()}
-        return {
-            keys: text for keys, text in (single | targets | groups).items() if text is not None
+        texts: dict[Keys, str | None] = {
+            (key,): getattr(self, key) for key in ("context", "clusters", "id")
         }
+        texts |= {("targets", number): text for number, text in enumerate(self.targets)}
+        for key, condition in self.conditions.items():
+            texts["conditions", key, "context"] = condition.context
+            texts["conditions", key, "target"] = condition.target
+        texts |= {("groups", grouping): text for grouping, text in self.groups.items()}
+        return {keys: text for keys, text in texts.items() if text is not None}
+
+    @property
+    def logprobs(self) -> list[str]:
+        """Columns of the log probabilities, in the order in which they are asked."""
+        return [f"logprob_{name}" for name in self.conditions or range(1, len(self.targets) + 1)]
+
+    @property
+    def margins(self) -> list[dict[int, int]]:
+        """What must be above 0 for an item to be right: place of a log probability -> how often it
+        is added.
+        """
+        places = {name: place for place, name in enumerate(self.conditions)}
+        return [
+            {places[name]: n for name, n in read_criterion(text).items()} for text in self.criteria
+        ] or [{0: 1, other: -1} for other in range(1, len(self.targets))]
+
+    def described(self) -> dict[str, str]:
+        """How items are asked and scored, for a result."""
+        contexts = [self.context, *(one.context for one in self.conditions.values())]
+        joined = {" ": "one blank", "": "nothing"}.get(self.join, f'"{self.join}"')
+        about = {
+            "texts": f"joined by {joined}" if any(contexts) else "as they stand",
+            "criteria": "; ".join(self.criteria),
+            "length-normalised by": self.length_normalisation or "",
+        }
+        return {key: text for key, text in about.items() if text}
+
+
+def read_criterion(criterion: str) -> Counter[str]:
+    """What a comparison says to be above 0: name -> how often it is added.
+
+    >>> read_criterion("a - b > c - (d + a)")
+    Counter({'a': 2, 'd': 1, 'b': -1, 'c': -1})
+
+    Raises:
+        SyntaxError: it is no expression.
+        ValueError: it compares no two sums, or a sum with itself.
+    """
+    match ast.parse(criterion.strip(), mode="eval").body:
+        case ast.Compare(more, [ast.Gt()], [less]) | ast.Compare(less, [ast.Lt()], [more]):
+            total = _sum(more)
+            total.subtract(_sum(less))
+        case _:
+            raise ValueError(criterion)
+    if not any(total.values()):
+        raise ValueError(criterion)
+    return total
+
+
+def _sum(node: ast.expr) -> Counter[str]:
+    match node:
+        case ast.Name(name):
+            return Counter([name])
+        case ast.BinOp(left, ast.Add() | ast.Sub() as sign, right):
+            total = _sum(left)
+            (total.update if isinstance(sign, ast.Add) else total.subtract)(_sum(right))
+            return total
+    raise ValueError(ast.unparse(node))
 
 
 _TAKEN = {*Scores.columns, "context", "targets"}
@@ -144,8 +267,13 @@ def describe(
         path: of this file; "" where its scores are read only.
         files: its data.
     """
-    annotations = {"__annotations__": dict.fromkeys(pairs.groups, "str")}
-    columns = {grouping: column(min_length=1) for grouping in pairs.groups}
+    annotations = dict.fromkeys(pairs.groups, "str")
+    annotations |= dict.fromkeys(pairs.logprobs, "float")
+    columns = {grouping: column(min_length=1) for grouping in pairs.groups} | {
+        name: column("Of the target, not normalised (nats).", optional=True)
+        for name in pairs.logprobs
+    }
+    chance = 1 / len(pairs.targets) if pairs.targets else 0.5 if len(pairs.criteria) == 1 else None
     benchmark = asked(
         name=stem,
         title=pairs.title,
@@ -153,21 +281,61 @@ def describe(
         settings=Block,
         asking=Asking(
             lambda _settings: list_items(pairs, path, files),
-            ask_pair,
-            first_is_likeliest,
+            partial(ask_pair, pairs.join),
+            partial(judge_pair, pairs.margins, pairs.length_normalisation),
+            logprobs=pairs.logprobs,
+            stated=pairs.described(),
+            method=2,
             files=lambda _settings: [path, *files],
         ),
-        scores=type("PairScores", (Scores,), annotations | columns, name=f"{stem}_scores"),
+        scores=type(
+            "PairScores",
+            (Scores,),
+            {"__annotations__": annotations, **columns},
+            name=f"{stem}_scores",
+        ),
         cite=pairs.reference,
-        chance=pairs.chance or 1 / len(pairs.targets),
+        chance=pairs.chance or chance,
         source=path,
     )
     return replace(benchmark, definition=pairs.model_dump())
 
 
-def ask_pair(item: Any) -> list[Loglikelihood]:
-    """What a model is asked about an item: each target after the context, the right one first."""
-    return [Loglikelihood(item.context, target) for target in item.targets]
+def ask_pair(join: str, item: Any) -> list[Loglikelihood]:
+    """What a model is asked about an item: each target after its context, the right one first."""
+    targets = item.targets
+    contexts = item.context if isinstance(item.context, tuple) else [item.context] * len(targets)
+    return [
+        Loglikelihood(context, target, join)
+        for context, target in zip(contexts, targets, strict=True)
+    ]
+
+
+#: By what log probabilities are divided: target, answer -> its length.
+_LENGTHS: dict[str | None, Callable[[str, Scored], int]] = {
+    None: lambda _target, _answer: 1,
+    "tokens": lambda _target, answer: answer.n_tokens,
+    "characters": lambda target, _answer: len(target),
+    "bytes": lambda target, _answer: len(target.encode("utf-8", "surrogatepass")),
+}
+
+
+def judge_pair(
+    margins: Sequence[Mapping[int, int]],
+    length_normalisation: str | None,
+    item: Any,
+    answers: Sequence[Scored],
+) -> float | None:
+    """1 where all margins are above 0, 0 where one is below, one half where the smallest is a tie;
+    None where a log probability is missing.
+    """
+    length, values = _LENGTHS[length_normalisation], []
+    for target, answer in zip(item.targets, answers, strict=True):
+        if answer.logprob is None:
+            return None
+        values.append(answer.logprob / length(target, answer))
+    least = min(math.fsum(n * values[place] for place, n in one.items()) for one in margins)
+    return 1.0 if least > 0 else 0.5 if least == 0 else 0.0
 
 
 def list_items(pairs: MinimalPairs, path: str, files: Sequence[str]) -> pd.DataFrame:
@@ -177,7 +345,9 @@ def list_items(pairs: MinimalPairs, path: str, files: Sequence[str]) -> pd.DataF
         UserError: the data cannot be read, a text is missing, or two items have one id.
     """
     readers = {keys: _reader(text) for keys, text in pairs.stated().items()}
-    n_targets, items = len(pairs.targets), []
+    keys_of_targets: list[Keys] = [("targets", place) for place in range(len(pairs.targets))]
+    keys_of_targets += [("conditions", condition, "target") for condition in pairs.conditions]
+    items = []
     places: dict[str, str] = {}
     for file in files:
         for number, row in enumerate(_read_rows(file), 1):
@@ -190,14 +360,17 @@ def list_items(pairs: MinimalPairs, path: str, files: Sequence[str]) -> pd.DataF
                     where, problem, f"State in {path} an id that differs from item to item."
                 )
             places[unit] = where
-            targets = tuple(values["targets", target] for target in range(n_targets))
+            targets = tuple(values[keys] for keys in keys_of_targets)
+            contexts = tuple(
+                values.get(("conditions", condition, "context")) for condition in pairs.conditions
+            )
             groups = {grouping: values["groups", grouping] for grouping in pairs.groups}
             cluster = values.get(("clusters",), unit)
             items.append(
                 {
                     "unit": unit,
                     "cluster": cluster,
-                    "context": values.get(("context",)),
+                    "context": contexts or values.get(("context",)),
                     "targets": targets,
                     **groups,
                 }

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -41,6 +41,7 @@ from worldprobe.contracts.results import Scores
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file
 from worldprobe.inference.requests import digest_items
+from worldprobe.models.engine import Loglikelihood
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
 from worldprobe.settings.blocks import option_words
@@ -280,9 +281,20 @@ def _pairs(path: Path) -> ItemTable:
         raise UserError(path, "describes no minimal pairs.", "See config/README.md.")
     pairs = benchmark.asking.items({})
     groups = [name for name in pairs if name not in ("unit", "cluster", "context", "targets")]
-    others = pairs["targets"].map(lambda targets: "\n".join(targets[1:]))
-    texts = {"context1": pairs["context"], "target1": pairs["targets"].str[0], "target2": others}
+    shown = [_shown(benchmark.asking.requests(item)) for item in pairs.itertuples()]
+    names = ("context1", "target1", "target2")
+    texts = dict(zip(names, zip(*shown, strict=True), strict=True))
     return _of_pairs(path, benchmark.name, pairs, groups, texts, digest_items(pairs))
+
+
+def _shown(asked: Sequence[Loglikelihood]) -> tuple[str | None, str, str]:
+    """The context that all targets share, the first target and the others; whole texts where
+    contexts differ.
+    """
+    context = asked[0].context
+    is_shared = all(one.context == context for one in asked)
+    first, *others = (one.target if is_shared else one.text for one in asked)
+    return context if is_shared else None, first, "\n".join(others)
 
 
 def _pairs_in(path: Path, tables: Sequence[ItemTable]) -> ItemTable | None:
@@ -293,7 +305,7 @@ def _pairs_in(path: Path, tables: Sequence[ItemTable]) -> ItemTable | None:
     if benchmark.name in {one.benchmark for one in tables}:
         return None
     pairs = read_table(path, benchmark.scores).drop_duplicates("unit", ignore_index=True)
-    groups = [name for name in benchmark.scores.columns if name not in Scores.columns]
+    groups = cast("type[Scores]", benchmark.scores).groupings()
     return _of_pairs(path, benchmark.name, pairs, groups, {}, read_provenance(path).inputs["items"])
 
 
@@ -302,7 +314,7 @@ def _of_pairs(
     benchmark: str,
     pairs: pd.DataFrame,
     groups: Sequence[str],
-    texts: Mapping[str, pd.Series],
+    texts: Mapping[str, Sequence[Any]],
     digest: str,
 ) -> ItemTable:
     shown = dict(zip(("domain", "concept"), groups, strict=False))

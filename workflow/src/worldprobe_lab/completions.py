@@ -62,7 +62,7 @@ def _find(
     if not queries:
         return
     batch = tokenizer(
-        [f"{query.context} {query.target}" for query in queries],
+        [query.text for query in queries],
         return_offsets_mapping=True,
         verbose=False,
     )

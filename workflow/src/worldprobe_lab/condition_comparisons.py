@@ -29,7 +29,6 @@ from worldprobe.benchmarks.ewok.analysis.panel import (
     cluster_codes,
     has_own_fillings,
 )
-from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
 from worldprobe.contracts.results import ALL, OVERALL, over_in_words
 from worldprobe.errors import TooLittleError, UserError
 from worldprobe.log import LOGGER
@@ -38,6 +37,8 @@ from worldprobe_lab.contracts import ConditionComparisons
 #: What prints comparisons.
 PRINTED = "worldprobe_lab/conditions.txt.jinja"
 TEMPLATE = ["domain", "meta_template", "template"]
+#: What is paired: what one condition has no answer about may be the harder part.
+TARGET = [*TEMPLATE, "target"]
 CONCEPTS = ["concept_a", "concept_b"]
 #: columns of a series' table of templates.
 VALUE, COUNT, TIED = "value", "n_items", "n_tied"
@@ -47,12 +48,12 @@ class _Values(NamedTuple):
     """A series in one condition.
 
     Attributes:
-        templates: a row per template: its concepts, the mean over its items and the number of
-            these.
-        versions: a row per template and version, with the mean over its items.
+        targets: a row per template and target: its concepts, the mean over its items and the number
+            of these.
+        versions: a row per template, target and version, with the mean over its items.
     """
 
-    templates: pd.DataFrame
+    targets: pd.DataFrame
     versions: pd.DataFrame
 
 
@@ -137,28 +138,31 @@ def compare_conditions(
 
 
 def _template_values(judgements: pd.DataFrame) -> dict[tuple[str, str], _Values]:
-    """Series (model, eval_type) -> its templates' values."""
+    """Series (model, eval_type) -> its targets' values."""
     panel = build_panel(judgements)
-    accuracy = metric_values(panel)[0].astype(float)
+    is_tied = panel.is_tie | panel.is_near_tie
+    rows = panel.items.loc[panel.items.index.repeat(2)].assign(
+        target=np.tile([1, 2], len(panel.items))
+    )
     tables = {}
     for number, (model, eval_type) in enumerate(
         zip(panel.series["model"], panel.series["eval_type"], strict=True)
     ):
-        n_tied = (panel.is_tie | panel.is_near_tie)[number].sum(axis=1)
-        known = panel.items.assign(**{VALUE: accuracy[number], TIED: n_tied}).dropna(subset=[VALUE])
-        by_template = known.groupby(TEMPLATE, sort=True)
-        templates = by_template.agg(
+        own = {VALUE: panel.accuracy[number].astype(float), TIED: is_tied[number]}
+        known = rows.assign(**{name: values.ravel() for name, values in own.items()})
+        known = known.dropna(subset=[VALUE])
+        targets = known.groupby(TARGET, sort=True).agg(
             **{name: (name, "first") for name in CONCEPTS},
             **{VALUE: (VALUE, "mean"), COUNT: (VALUE, "size"), TIED: (TIED, "sum")},
-        ).reset_index()
-        versions = known.groupby([*TEMPLATE, "version"], sort=True)[VALUE].mean().reset_index()
-        tables[str(model), str(eval_type)] = _Values(templates, versions)
+        )
+        versions = known.groupby([*TARGET, "version"], sort=True)[VALUE].mean()
+        tables[str(model), str(eval_type)] = _Values(targets.reset_index(), versions.reset_index())
     return tables
 
 
 def _do_versions_differ(values: _Values, cluster: str) -> bool:
     """Whether versions of items with fillings of their own differ all the same."""
-    cells = values.versions.merge(values.templates[[*TEMPLATE, *CONCEPTS]], on=TEMPLATE)
+    cells = values.versions.merge(values.targets[[*TARGET, *CONCEPTS]], on=TARGET)
     codes, version = cluster_codes(cells, cluster), cells["version"].to_numpy()
     found = crossed_means(cells[VALUE].to_numpy(float)[None], codes, version, tested=False)
     return bool(found.p_versions[0] < VERSIONS_ALIKE)
@@ -176,17 +180,15 @@ def _compare(
         are_random: whether the versions of the reference, and of the other condition, share their
             fillings.
     """
-    both = reference.templates.merge(
-        other.templates.drop(columns=CONCEPTS), on=TEMPLATE, suffixes=("_reference", "_condition")
+    both = reference.targets.merge(
+        other.targets.drop(columns=CONCEPTS), on=TARGET, suffixes=("_reference", "_condition")
     )
     groups = [(OVERALL, ALL, both)] + [
         ("domain", str(domain), rows) for domain, rows in both.groupby("domain")
     ]
     found = []
     for grouping, group, rows in groups if len(both) else []:
-        by_version = [
-            side.versions.merge(rows[TEMPLATE], on=TEMPLATE) for side in (reference, other)
-        ]
+        by_version = [side.versions.merge(rows[TARGET], on=TARGET) for side in (reference, other)]
         means, tested = _test(rows, by_version, cluster, are_random)
         own = crossed_means(
             np.stack(_sides(rows)), cluster_codes(rows, cluster), tested=False, bounds=(0.0, 1.0)
@@ -210,10 +212,13 @@ def _compare(
                 "difference": estimate["mean"],
                 "ci_low": np.clip(estimate["ci_low"], -1, 1),
                 "ci_high": np.clip(estimate["ci_high"], -1, 1),
-                "n": len(rows),
+                "n": len(rows.drop_duplicates(TEMPLATE)),
+                "n_targets": len(rows),
+                **_missing(grouping, group, other, len(rows), "b"),
+                **_missing(grouping, group, reference, len(rows), "a"),
                 "n_clusters": int(tested.n_clusters[0]),
-                "n_items_a": int(rows[f"{COUNT}_condition"].sum()),
-                "n_items_b": int(rows[f"{COUNT}_reference"].sum()),
+                "n_items_a": int(rows.groupby(TEMPLATE)[f"{COUNT}_condition"].max().sum()),
+                "n_items_b": int(rows.groupby(TEMPLATE)[f"{COUNT}_reference"].max().sum()),
                 "n_near_ties_a": int(rows[f"{TIED}_condition"].sum()),
                 "n_near_ties_b": int(rows[f"{TIED}_reference"].sum()),
                 **sides,
@@ -228,8 +233,8 @@ def _test(
     """Mean in the reference and in the condition, and their difference.
 
     Args:
-        rows: templates of both conditions.
-        by_version: values of these templates in each version, in the reference and in the
+        rows: targets of both conditions.
+        by_version: values of these targets in each version, in the reference and in the
             condition.
         cluster: the random factor.
         are_random: as in ``_compare``.
@@ -237,12 +242,10 @@ def _test(
     versions = [set(side["version"]) for side in by_version]
     if all(are_random) and versions[0] == versions[1]:
         cells = by_version[0].merge(
-            by_version[1], on=[*TEMPLATE, "version"], suffixes=("_reference", "_condition")
+            by_version[1], on=[*TARGET, "version"], suffixes=("_reference", "_condition")
         )
-        if set(cells["version"]) == versions[0] and len(cells.drop_duplicates(TEMPLATE)) == len(
-            rows
-        ):
-            cells = cells.merge(rows[[*TEMPLATE, *CONCEPTS]], on=TEMPLATE)
+        if set(cells["version"]) == versions[0] and len(cells.drop_duplicates(TARGET)) == len(rows):
+            cells = cells.merge(rows[[*TARGET, *CONCEPTS]], on=TARGET)
             values, version = _sides(cells), cells["version"].to_numpy()
             found = crossed_means(
                 np.stack([*values, values[1] - values[0]]), cluster_codes(cells, cluster), version
@@ -269,6 +272,12 @@ def _test(
             found, p=unknown, detectable=unknown, status=np.array(["one_version"], object)
         )
     return [float(side.mean()) for side in values], found
+
+
+def _missing(grouping: str, group: str, other: _Values, n: int, side: str) -> dict[str, int]:
+    """How many targets a side lacks that the other one has."""
+    has = other.targets if grouping == OVERALL else other.targets.query("domain == @group")
+    return {f"n_missing_{side}": len(has) - n}
 
 
 def _sides(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:

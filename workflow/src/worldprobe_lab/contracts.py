@@ -276,9 +276,9 @@ class FamilyLevels(
     n_missing: int = column("Target rows without an answer or a score.", ge=0)
 
 
-class ConditionComparisons(results.Comparisons, name="condition_comparisons", version=6):
+class ConditionComparisons(results.Comparisons, name="condition_comparisons", version=7):
     """A model in a condition (a) of a study and in its first one (b), over versions, paired by
-    template; n: templates.
+    template and target; n: templates.
     """
 
     grouping: str = column(isin=(results.OVERALL, "domain"))
@@ -290,6 +290,9 @@ class ConditionComparisons(results.Comparisons, name="condition_comparisons", ve
     n_versions_b: int = column(gt=0)
     n_items_a: int = column("Items of these templates.", gt=0)
     n_items_b: int = column(gt=0)
+    n_targets: int = column("Of these templates, that have an accuracy in both.", gt=0)
+    n_missing_a: int = column("Left out: of templates, only the other condition has them.", ge=0)
+    n_missing_b: int = column(ge=0)
     enough_versions: int = column(
         "Versions that halve the smallest difference found; 0: none do.", ge=0
     )

@@ -124,7 +124,10 @@ def test_intervals_are_over_skins_and_say_where_there_are_none(
     assert (
         (drawn["ci_low"] <= drawn["mean"] + 1e-12) & (drawn["mean"] <= drawn["ci_high"] + 1e-12)
     ).all()
-    assert rows.loc[rows["status"] != "ok", ["ci_low", "ci_high"]].isna().all(axis=None)
+    alike = rows["status"] == "no_spread"
+    width = rows["ci_high"] - rows["ci_low"]
+    assert (width[alike & ~rows["metric"].str.startswith("bias")] > 0.1).all()
+    assert rows.loc[~alike & (rows["status"] != "ok"), ["ci_low", "ci_high"]].isna().all(axis=None)
     assert set(rows.loc[rows["grouping"].isin(["skin", "domain"]), "status"]) == {
         "one_cluster"
     }  # one skin of each domain

@@ -45,14 +45,17 @@ class Estimates:
     Attributes:
         mean: the mean over strata and versions of the weighted means in them.
         std_error: its standard error.
-        ci_low, ci_high: 95% interval; missing with one cluster and where all clusters are alike. p:
-        two-sided, that the mean is 0; missing where ``status`` is not ok. detectable: the smallest
-        true mean that the test finds in 80% of samples such as this one; missing where p is.
+        ci_low, ci_high: 95% interval; missing with one cluster and, without bounds, where all
+        clusters are alike.
+        p: two-sided, that the mean is 0; missing where ``status`` is not ok.
+        detectable: the smallest true mean that the test finds in 80% of samples such as this one;
+        missing where p is.
         enough_versions: with how many versions half of this would be found; 0: with none, or
-        versions are not random. status: ok; one_version: the interval is about the fillings of this
-        version only, and there is no test; one_cluster:
-            nothing says how another would come out; no_spread: all clusters are alike, so their
-            variance is not known; no_values.
+        versions are not random.
+        status: ok; one_version: the interval is about the fillings of this version only, and there
+            is no test; one_cluster: nothing says how another would come out; no_spread: all
+            clusters are alike, so their variance is not known, and an interval within bounds is
+            that of as many independent values as there are clusters; no_values.
         n_clusters, n_versions: that have a value. p_versions: that versions do not differ, by the F
         test of versions against their cells with clusters; missing where there
             are no two versions.
@@ -171,7 +174,7 @@ def crossed_means(
             one.n_clusters,
             one.n_versions,
         )
-    over_versions = np.full(n_series, version is not None)
+    over_versions = np.full(n_series, version is not None) & (counts[1] > 1)
     return Estimates(
         **found,
         status=status,
@@ -268,7 +271,10 @@ def _estimate(
             )
     std_error = np.sqrt(components.variance)
     low, high = interval(
-        mean, components if bounds is None else near_ends(components, inner, share, cluster), bounds
+        mean,
+        components if bounds is None else near_ends(components, inner, share, cluster),
+        bounds,
+        n_clusters,
     )
     is_flat = of_clusters.variance < NO_VARIANCE
     status = np.where(
@@ -287,12 +293,14 @@ def _estimate(
         p[is_ok], detectable[is_ok] = p_value(mean[is_ok], of_tested), of_tested.detectable()
         if n_versions > 1:
             enough[is_ok] = enough_versions(of_tested, n_versions, detectable[is_ok] / 2)
-    has_interval = is_ok | (status == "one_version")
-    std_error, low, high = (np.where(has_interval, x, np.nan) for x in (std_error, low, high))
+    is_spread = is_ok | (status == "one_version")
+    std_error = np.where(is_spread, std_error, np.nan)
+    has_interval = is_spread | ((status == "no_spread") & (bounds is not None))
+    low, high = (np.where(has_interval, end, np.nan) for end in (low, high))
     number = np.ones(len(values), int)
     counts, is_over = (
         (number * n_clusters, number * n_versions),
-        np.full(len(values), version is not None),
+        np.full(len(values), n_versions > 1),
     )
     return Estimates(
         mean, std_error, low, high, p, detectable, enough, status, *counts, p_versions, is_over

@@ -26,11 +26,13 @@ Estimate = Callable[[np.ndarray, Group, bool], Estimates]
 def compare_models(
     models: Sequence[str], values: np.ndarray, groups: Iterable[Group], estimate: Estimate
 ) -> pd.DataFrame:
-    """Every pair of models, on the units for which both have a value.
+    """Every pair of models, on what both have a value of.
 
     Args:
         models: names.
-        values: shape (models, units); missing (NaN) where a model has no score.
+        values: shape (models, units) or (models, units, parts); missing (NaN) where a model has no
+            score. A unit with parts, such as an item with two targets, has the mean of those that
+            both models have.
         groups: units that are compared together.
         estimate: how means of a group are estimated.
 
@@ -40,8 +42,8 @@ def compare_models(
         without a common unit have no row.
     """
     pairs = list(combinations(range(len(models)), 2))
-    first, second = (values[[pair[side] for pair in pairs]] for side in (0, 1))
-    known = ~np.isnan(first - second)
+    first, second = paired(values, pairs)
+    known = ~np.isnan(first)
     tables = []
     for group in groups:
         a, b, both = first[:, group.units], second[:, group.units], known[:, group.units]
@@ -78,6 +80,31 @@ def compare_models(
         tables.append(pd.DataFrame(columns))
     table = pd.concat(tables, ignore_index=True)
     return table[table["n"] > 0].reset_index(drop=True)
+
+
+def paired(values: np.ndarray, pairs: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Both sides of pairs of models, over the parts that both have: what one of them lacks may be
+    the harder part.
+
+    Args:
+        values: as for ``compare_models``.
+        pairs: places of two models each.
+
+    Returns:
+        Shapes (pairs, units); missing in both where they have nothing in common.
+    """
+    places = np.array(pairs).T
+    parts = values if values.ndim == 3 else values[..., None]
+    n_known = np.zeros((len(pairs), values.shape[1]), int)
+    sums = np.zeros((2, *n_known.shape))
+    for part in np.moveaxis(parts, 2, 0):
+        first, second = part[places[0]], part[places[1]]
+        is_known = ~np.isnan(first + second)
+        n_known += is_known
+        sums += np.where(is_known, [first, second], 0)
+    with np.errstate(invalid="ignore"):
+        first, second = sums / n_known
+    return first, second
 
 
 def corrected(

@@ -228,23 +228,34 @@ def enough_versions(components: Components, n_versions: int, difference: np.ndar
 
 
 def interval(
-    mean: np.ndarray, components: Components, bounds: tuple[np.ndarray | float, float] | None = None
+    mean: np.ndarray,
+    components: Components,
+    bounds: tuple[np.ndarray | float, float] | None = None,
+    n_clusters: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The ends of the 95% interval.
 
     Args:
         mean: shape (series,).
-        components: of its variance; where there are bounds, not 0.
+        components: of its variance.
         bounds: the smallest and the largest value that the mean can have, of each series or of all;
             None: there are none.
+        n_clusters: with bounds, the effective sample size where all clusters are alike, as at 0 and
+            1. The National Center for Health Statistics takes the sample's there (Parker et al.
+            2017, Vital and Health Statistics 2(175)); the number of clusters is the cautious one.
+            A mean within -1 and 1, such as a bias, has no interval there unless it is at its end.
     """
     half = np.sqrt(_squared_half_width(np.asarray((1 - LEVEL) / 2), components))
     if bounds is None:
         return mean - half, mean + half
     low, high = bounds
-    share, half = (mean - low) / (high - low), half / (high - low)
+    share, half = np.clip((mean - low) / (high - low), 0, 1), half / (high - low)
+    is_alike = components.clusters.variance < NO_VARIANCE
+    is_share = (np.asarray(low) == 0) | (np.abs(share - 0.5) > 0.5 - 1e-9)  # sums are rounded
     with np.errstate(divide="ignore", invalid="ignore"):
-        ends = korn_graubard(share, share * (1 - share) * (ndtri((1 + LEVEL) / 2) / half) ** 2)
+        n = share * (1 - share) * (ndtri((1 + LEVEL) / 2) / half) ** 2
+    n = np.where(is_alike, np.where(is_share, n_clusters, np.nan), n)
+    ends = korn_graubard(share, n)
     return low + (high - low) * ends[0], low + (high - low) * ends[1]
 
 
@@ -262,8 +273,8 @@ def korn_graubard(
     [array([0.735, 0.884]), array([0.979, 1.   ])]
     """
     successes, tail = np.asarray(share * n), (1 - LEVEL) / 2
-    low = np.where(successes > 0, betaincinv(successes, n - successes + 1, tail), 0.0)
-    high = np.where(successes < n, betaincinv(successes + 1, n - successes, 1 - tail), 1.0)
+    low = np.where(successes <= 0, 0.0, betaincinv(successes, n - successes + 1, tail))
+    high = np.where(successes >= n, 1.0, betaincinv(successes + 1, n - successes, 1 - tail))
     return low, high
 
 

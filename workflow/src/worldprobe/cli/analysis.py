@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from worldprobe.benchmark import Benchmark
     from worldprobe.benchmarks.ewok.analysis.judge import Judged
     from worldprobe.contracts import Table
+    from worldprobe.contracts.results import Scores
     from worldprobe.provenance import Provenance
 
 fit = App(name="fit", help="Logistic regressions on accuracy, with and without R.")
@@ -96,14 +97,13 @@ class Step:
         return rows
 
     def read_scores(self, benchmark: Benchmark) -> tuple[pd.DataFrame, list[str]]:
-        """The scores of a benchmark that has them, and the columns of its own."""
+        """The scores of a benchmark that has them, and what means are also taken by."""
         from worldprobe.contracts import read_tables
-        from worldprobe.contracts.results import Scores
 
-        contract = cast("type[Table]", benchmark.scores)
+        contract = cast("type[Scores]", benchmark.scores)
         scores = read_tables(self.judgements, contract)
         self.details |= facts_of(benchmark) | missing_models(self.missing, scores["model"].unique())
-        return scores, [name for name in contract.columns if name not in Scores.columns]
+        return scores, contract.groupings()
 
     def provenance(
         self, packages: Sequence[str], details: Mapping[str, Any] | None = None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -22,6 +24,20 @@ from worldprobe.settings.registry import REHEARSAL_ENDPOINT, Kind, Loading, load
 
 if TYPE_CHECKING:
     from worldprobe.models.engine import Engine
+
+
+#: Loaded models that stay for the next command, by how they were loaded; None: none stays.
+_KEPT: ContextVar[dict[str, Engine] | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def kept_loaded() -> Iterator[None]:
+    """Commands of this process that take one model in one way load it once."""
+    token = _KEPT.set({})
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
 
 
 class Setup(Loading):
@@ -131,20 +147,27 @@ class Model(Setup):
         Raises:
             UserError: it is not there, or is the id of a card; or cannot be loaded.
         """
+        kept = _KEPT.get()
+        loaded = self.model_dump_json(exclude={"model", "answers", "kept_since"})
+        if kept and loaded in kept:
+            return kept[loaded]
         claim_gpus(self.gpus)  # before torch looks for them
         if self.engine == "rule":
             from worldprobe.benchmarks.worldsense.inference import reference_solvers
 
             return reference_solvers.open_engine(self.checkpoint, skin_folder)
         try:
-            opened = {"transformers": _transformers, "vllm": _vllm, "openai": _openai}[self.engine]
-            return opened(self)
+            load = {"transformers": _transformers, "vllm": _vllm, "openai": _openai}[self.engine]
+            engine = load(self)
         except UserError as error:
             if not (card := look_up(self.checkpoint, REGISTRY)):
                 raise
             words = shlex.join([card["checkpoint"], *loading_words(card)])
             problem = f"is the id of a card in {REGISTRY}, which this command does not read."
             raise UserError(self.checkpoint, problem, f"--checkpoint {words}") from error
+        if kept is not None and self.engine != "openai":  # whose limits are of each command
+            kept[loaded] = engine
+        return engine
 
 
 #: Where help lists how a model is loaded and asked.

@@ -20,7 +20,7 @@ from cyclopts import App, Parameter
 from worldprobe import __version__
 from worldprobe.benchmark import FORMATS, Evaluated
 from worldprobe.benchmarks import OWN, benchmark_of, benchmarks, listed
-from worldprobe.cli.engines import MODEL_KEYS, Setup, refuse_stand_in, set_up
+from worldprobe.cli.engines import MODEL_KEYS, Setup, kept_loaded, refuse_stand_in, set_up
 from worldprobe.cli.options import (
     PASSWORD_VARIABLE,
     Compat,
@@ -137,9 +137,10 @@ def evaluate(
         "options": {each: stated_options(one, options, limit) for each, one in evaluations.items()},
     }
     refuse_to_lose(out, asked_otherwise(earlier, evaluation), replace)
-    for each, one in evaluations.items():
-        found = one.run(changed(evaluated, folder=work / each))
-        evaluation = merge_results(evaluation, found)
+    with kept_loaded():
+        for each, one in evaluations.items():
+            found = one.run(changed(evaluated, folder=work / each))
+            evaluation = merge_results(evaluation, found)
     refuse_to_lose(out, asked_otherwise(earlier, evaluation), replace)
     if differing := made_otherwise(earlier, evaluation):
         refuse_to_lose(out, differing, replace)

@@ -26,8 +26,8 @@ class Scores(
     """What responses come to: one row per unit, series and metric; everything behind it is the same
     for every benchmark.
 
-    A benchmark inherits this table under a name of its own; the columns that it adds are what means
-    are also taken by.
+    A benchmark inherits this table under a name of its own; means are also taken by the columns
+    that it adds, those of measurements (float) excepted.
     """
 
     model: str = column(min_length=1)
@@ -40,6 +40,15 @@ class Scores(
     )
     value: float = column("Missing: see status.", ge=-1, le=1, nullable=True)
     status: str = column("ok, or why there is no value.")
+
+    @classmethod
+    def groupings(cls) -> list[str]:
+        """What means are also taken by."""
+        return [
+            name
+            for name, one in cls.columns.items()
+            if name not in Scores.columns and one.kind != "float"
+        ]
 
 
 class Summaries(

@@ -82,7 +82,9 @@ def question_id(question: Request, engine: Engine, protocol: str = "1") -> str:
     """
     content: list[Any]
     if isinstance(question, Loglikelihood):
-        content = ["score", question.context, question.target, None, None]
+        # A blank between context and target was once all there was, and ids stay.
+        join = None if question.context is not None and question.join == " " else question.join
+        content = ["score", question.context, question.target, join, None]
     else:
         kind = "text" if isinstance(question.prompt, str) else "conversation"
         asked = [kind, engine.rendered(question.prompt)]
@@ -365,9 +367,7 @@ def characters_read(questions: Sequence[Request], facts: EngineFacts) -> list[fl
 
 def _whole(question: Request) -> str:
     if isinstance(question, Loglikelihood):
-        return (
-            question.target if question.context is None else f"{question.context} {question.target}"
-        )
+        return question.text
     prompt = question.prompt
     return prompt if isinstance(prompt, str) else "\n".join(message.content for message in prompt)
 
@@ -506,23 +506,6 @@ def _ask_list(
 CONDITION, METRIC = "items", "accuracy"
 
 
-def first_is_likeliest(_item: Any, responses: Sequence[Scored]) -> float | None:
-    """The score of a minimal pair: 1 where the first target has the highest log probability, 0.5
-    where another one has the same.
-
-    >>> (
-    ...     first_is_likeliest(None, [Scored(-1.0, 1), Scored(-2.0, 1)]),
-    ...     first_is_likeliest(None, [Scored(None, 0), Scored(-2.0, 1)]),
-    ... )
-    (1.0, None)
-    """
-    first, *others = (response.logprob for response in responses)
-    known = [value for value in others if value is not None]
-    if first is None or len(known) < len(others):
-        return None
-    return 1.0 if first > max(known) else 0.5 if first == max(known) else 0.0
-
-
 def list_items(asking: Asking, block: Mapping[str, Any]) -> pd.DataFrame:
     """The items of a benchmark.
 
@@ -578,12 +561,15 @@ def score_responses(
         what=f"Asking {model} ({benchmark})",
         total=len(items),
     )
-    responses = iter(answers.values)
-    values = [
-        asking.score(row, [next(responses) for _ in one])
-        for row, one in zip(rows, requests, strict=True)
-    ]
+    remaining = iter(answers.values)
+    responses = [[next(remaining) for _ in one] for one in requests]
+    values = [asking.score(row, found) for row, found in zip(rows, responses, strict=True)]
+    logprobs = {
+        column: pd.Series([found[place].logprob for found in responses], dtype="float64")
+        for place, column in enumerate(asking.logprobs)
+    }
     scores = items.assign(
+        **logprobs,
         model=model,
         eval_type=asking.eval_type,
         condition=CONDITION,

@@ -1,9 +1,9 @@
 """From text to tokens: exactly one start token, the target found by character offsets, nothing
 miscounted silently.
 
-The whole text (context, one space, target) is tokenised once. Every token that ends behind the
-context belongs to the target, so the joining space does too, and a token that reaches across the
-border is counted to the target and flagged.
+The whole text (context, what joins both, target) is tokenised once. Every token that ends behind
+the context belongs to the target, so the joining space does too, and a token that reaches across
+the border is counted to the target and flagged.
 """
 
 from __future__ import annotations
@@ -223,16 +223,15 @@ class Encoder:
         }
 
     def texts(self, queries: Sequence[Loglikelihood]) -> list[str]:
-        """The whole text of each query: context, one space, target."""
-        space = "" if self.adds_space else " "
-        return [
-            space + q.target if q.context is None else f"{q.context} {q.target}" for q in queries
-        ]
+        """The whole text of each query; behind an empty context the tokenizer may put the joining
+        space itself.
+        """
+        return [q.target if q.context == "" and self.adds_space else q.text for q in queries]
 
     def encode(self, queries: Sequence[Loglikelihood]) -> list[Encoded]:
         """Tokenise whole sequences in one call and find each target in its sequence."""
         texts = self.texts(queries)
-        borders = [0 if query.context is None else len(query.context) for query in queries]
+        borders = [len(query.context or "") for query in queries]
         if not texts:
             return []
         batch = self.tokenizer(
@@ -260,7 +259,7 @@ class Encoder:
         """One sequence with its start token; ``border`` is the character at which the target
         begins.
         """
-        prefix = self.prefix if query.context is not None else self.bare_prefix
+        prefix = self.prefix if query.context else self.bare_prefix
         spells_special = not self.special.isdisjoint(ids)
         if (
             prefix and tuple(ids[: len(prefix)]) == prefix
@@ -271,7 +270,7 @@ class Encoder:
             first = len(
                 ids
             )  # the joining space alone is no target, though some tokenizers have a token for it
-        elif query.context is None:
+        elif not query.context:
             first = 0
         else:
             first = next((i for i, (_, end) in enumerate(offsets) if end > border), len(ids))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -97,7 +97,7 @@ class PairEncoder:
         read = zip(contexts, batch["input_ids"], batch["offset_mapping"], strict=True)
         known = {text: self._context(text, ids, offsets) for text, ids, offsets in read}
         targets = self.encoder.encode(
-            [engine.Loglikelihood(None, query.target) for query in queries]
+            [replace(query, context=query.context and "") for query in queries]
         )
         pairs = []
         for i, (query, target) in enumerate(zip(queries, targets, strict=True)):

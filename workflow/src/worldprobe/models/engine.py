@@ -46,11 +46,21 @@ FINISHES: tuple[Finish, ...] = get_args(Finish)
 class Loglikelihood:
     """The question log P(target | context); without a context, log P(target) after the start token.
 
-    The engine joins both by one space, which belongs to the target.
+    Attributes:
+        context: None: the target is a text of its own, scored as it stands. Empty: it is scored
+            after the start token with the tokens that it has behind a context.
+        target: what is scored.
+        join: stands between both and belongs to the target.
     """
 
     context: str | None
     target: str
+    join: str = " "
+
+    @property
+    def text(self) -> str:
+        """All that is read."""
+        return self.target if self.context is None else f"{self.context}{self.join}{self.target}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,7 @@ def lead_values(rows: pd.DataFrame, chance: float | None = 0.5) -> dict[str, Any
     return values | {
         "n_above": int(against.get("above", 0)),
         "n_below": int(against.get("below", 0)),
+        "n_without": int(against.get(STANDING["no interval"], 0)),
         "lowest": counted["mean"].min(),
         "highest": counted["mean"].max(),
         "average": counted["mean"].mean(),

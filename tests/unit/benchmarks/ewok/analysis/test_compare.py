@@ -108,6 +108,30 @@ def test_near_ties_and_what_a_model_has_read_qualify_which_is_better():
         )
 
 
+def test_a_perfect_model_is_better_than_one_that_guesses():
+    """1.000 has no variance, and was "not shown to be above chance"."""
+    rows = two_models(0.0)
+    rows["accuracy"] = np.where(rows["model"] == "ant", 1.0, rows["accuracy"])
+    assert overall_finding(rows) == "ant is better"
+
+
+def test_answers_that_one_model_lacks_are_left_out_of_both_and_counted():
+    """Identical answers, some missing, made one model "better by 22.9 points"."""
+    rows = two_models(0.0)
+    ant = rows[rows["model"] == "ant"].reset_index(drop=True)
+    ant["accuracy"] = np.where(ant["target"] == 1, 1.0, ant["accuracy"] * (ant.index % 3 == 0))
+    missing = ant.assign(
+        accuracy=ant["accuracy"].mask(ant["target"] == 2),
+        status=np.where(ant["target"] == 2, "missing", "ok"),
+    )
+    table = compare_models(pd.concat([missing, ant.assign(model="bee")]))
+    overall = table[table["grouping"] == "overall"].iloc[0]
+    assert overall["difference"] == 0
+    assert overall["mean_a"] == overall["mean_b"] == pytest.approx(1)
+    assert overall["n_targets"] == overall["n_missing_a"] == len(ant) / 2
+    assert overall["n_missing_b"] == 0
+
+
 def test_models_without_a_difference_are_not_told_apart():
     rows = two_models(0.0)
     assert overall_finding(rows) == "no difference shown"

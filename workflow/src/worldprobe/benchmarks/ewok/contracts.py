@@ -367,17 +367,19 @@ class Agreements(Table, name="agreements", version=1, key=["model", "setup", "li
     share: float = column("Of the model's rows in this set-up.", ge=0, le=1, nullable=True)
 
 
-class Comparisons(results.Comparisons, version=6):
+class Comparisons(results.Comparisons, version=7):
     """Two models on the same items, over versions; corrected over the rows of the same grouping."""
 
     grouping: str = column(isin=(results.OVERALL, "domain"))
-    metric: str = column("What is compared.", optional=True, isin=COMPARED)
+    metric: str = column("What is compared.", isin=COMPARED)
     n_templates: int = column(gt=0)
     n_versions: int = column("Versions, or items of each template.", gt=0)
     n_a_better: int = column("Items.", ge=0)
     n_b_better: int = column(ge=0)
     n_equal: int = column(ge=0)
-    n_targets: int = column("Targets of these items (pairing: the items).", ge=0)
+    n_targets: int = column("Targets that both have an accuracy of (pairing: items).", ge=0)
+    n_missing_a: int = column("Left out, as only the other model has an accuracy of them.", ge=0)
+    n_missing_b: int = column(ge=0)
     n_tied_a: int = column("Ties and near ties among them.", ge=0)
     n_tied_b: int = column(ge=0)
     dtype_a: str = column("Precision; empty of a baseline.")

@@ -61,7 +61,7 @@ def ewok_logprobs(items: str, tokenizer: str, bos: str = "auto") -> Task:
     ):
         name = f"t{target}c{context}"
         sent = ChatMessageUser(
-            content=f"{query.context} {query.target}",
+            content=query.text,
             metadata={"prompt_token_ids": list(encoded.ids)},
         )
         read = {"n_tokens": len(encoded.ids), "start": encoded.start, "flags": list(encoded.flags)}

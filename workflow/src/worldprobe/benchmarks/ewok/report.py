@@ -29,6 +29,7 @@ from worldprobe.models.registry import ENCODER_DECODER, MASKED, ORIGINAL, WITHIN
 from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
+    STANDING,
     against_chance,
     count_kinds,
     lead_values,
@@ -210,15 +211,21 @@ def domains_sheet(
 
 def _domains_finding(rows: pd.DataFrame) -> str:
     """In which domains one model is above or below chance, and whether any two differ."""
-    above, below = (
-        list(rows.loc[rows["against"] == side, "domain"]) for side in ("above", "below")
+    above, below, unknown = (
+        list(rows.loc[rows["against"] == side, "domain"])
+        for side in ("above", "below", STANDING["no interval"])
     )
     named = f" ({', '.join(above)})" if above else ""
+    compared = len(rows) - len(unknown)
     found = (
-        f"is above chance in {len(above)} of {len(rows)} domains{named} and below in {len(below)}"
+        f"is above chance in {len(above)} of {compared} domains{named} and below in {len(below)}"
         if above or below
-        else f"is not shown to differ from chance in any of {len(rows)} domains"
+        else f"is not shown to differ from chance in any of {compared} domains"
+        if compared
+        else "is not compared with chance by domain"
     )
+    if unknown:
+        found += f" ({len(unknown)} without an interval)"
     differ = "some" if (rows["lower"] != "").any() else "no two"
     return f"{rows['name'].iloc[0]} {found}; {differ} domains are shown to differ."
 

@@ -219,12 +219,12 @@ def item_queries(
     texts = {name: items[name].tolist() for name in ITEM_COLUMNS[1:]}
     wanted = [
         Loglikelihood(
-            texts[f"context{context}"][row] if context else None, texts[f"target{target}"][row]
+            texts[f"context{context}"][row] if context else "", texts[f"target{target}"][row]
         )
         for row in range(len(items))
         for target, context in asked
     ]
-    distinct = sorted(set(wanted), key=lambda q: (q.context is not None, q.context or "", q.target))
+    distinct = sorted(set(wanted), key=lambda q: (q.context or "", q.target))
     index = {query: i for i, query in enumerate(distinct)}
     return distinct, [index[query] for query in wanted]
 

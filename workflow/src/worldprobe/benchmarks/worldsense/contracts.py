@@ -140,13 +140,17 @@ class Responses(
     )
 
 
-#: accuracy, bias: the paper's; strict: the exact answer, 1 and 2 apart; corrected: with the
+#: The rule that counts mentions and never chains two clauses: what a model must beat.
+COUNTING = "rule_counting"
+#: accuracy, bias: the paper's; above_counting: accuracy less that of ``COUNTING``, tuple by tuple,
+#: where that rule answered; strict: the exact answer, 1 and 2 apart; corrected: with the
 #: solver's gold answers; invalid: share of trials without a valid answer; agreement: same answers
 #: to one abstract problem in two skins; consistency: agreement beyond chance; explained: what
 #: accuracy explains of consistency.
 METRICS = (
     *(
         "accuracy",
+        "above_counting",
         "bias",
         "strict",
         "accuracy_corrected",

@@ -119,8 +119,9 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
     notes_of_model = notes(read_provenance(summaries), Roster({}))
     if details.get("answer_tokens"):
         notes_of_model.append(f"Tokens per answer: {show_tokens(details['answer_tokens'])}.")
-    if "counting" in rules:
-        notes_of_model.append(_compare_with_rule(name, shown.iloc[0], rules["counting"]["mean"]))
+    gain = overall[(overall["model"] == made.model) & (overall["metric"] == "above_counting")]
+    if "counting" in rules and len(gain):
+        notes_of_model.append(_compare_with_rule(name, gain.iloc[0], rules["counting"]["mean"]))
     numbers = benchmark_result(
         shown,
         title="WorldSense",
@@ -154,17 +155,22 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
     return {"model": name, **made.of_model(), "benchmarks": {BENCHMARK: numbers}}
 
 
-def _compare_with_rule(model: str, accuracy: pd.Series, of_rule: float) -> str:
-    """Whether a model is above the rule that counts mentions, for other skins as well."""
-    from worldprobe.analysis.comparisons import ABOVE, place  # SciPy
+def _compare_with_rule(model: str, gain: pd.Series, of_rule: float) -> str:
+    """Whether a model is above the rule that counts mentions, for other skins as well.
+
+    Args:
+        model: its name.
+        gain: the row of its accuracy less the rule's.
+        of_rule: the rule's accuracy.
+    """
+    from worldprobe.analysis.comparisons import ABOVE, NO_INTERVAL, place  # SciPy
 
     columns = ["mean", "ci_low", "ci_high", "n_clusters"]
-    where = place(accuracy[columns].to_frame().T.astype(float), of_rule).iloc[0]
-    found = (
-        "beats it"
-        if where == ABOVE
-        else "is not shown to beat it, so there is no evidence that it reasons"
-    )
+    where = place(gain[columns].to_frame().T.astype(float), 0.0).iloc[0]
+    found = {
+        ABOVE: "beats it",
+        NO_INTERVAL: "has no interval, as there is one skin, and is not compared with it",
+    }.get(where, "is not shown to beat it, so there is no evidence that it reasons")
     return (
         f"A rule that counts mentions and chains no clauses scores {of_rule:.3f}; {model} {found}."
     )

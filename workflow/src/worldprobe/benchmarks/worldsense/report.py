@@ -16,7 +16,7 @@ from worldprobe.benchmarks.worldsense import selection
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import Questions, from_frame
 from worldprobe.benchmarks.worldsense.analysis.statistics import score_tuples
-from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries, Trials
+from worldprobe.benchmarks.worldsense.contracts import COUNTING, Responses, Summaries, Trials
 from worldprobe.benchmarks.worldsense.skins.skins import IN, OUT
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, PROBLEMS, TRIVIAL
 from worldprobe.contracts import read_provenance, read_table
@@ -55,7 +55,6 @@ from worldprobe.report.sheet import (
 PACKAGE = "worldprobe.benchmarks.worldsense"
 QUESTION = "Does a language model keep a small world in mind?"
 #: The rule that a model must beat.
-COUNTING = "rule_counting"
 CITE = "WorldSense: Benchekroun et al. (2023), arXiv 2311.15930"
 
 
@@ -140,13 +139,20 @@ def mean_accuracies(
     """
     means = against_chance(overall, asked, roster)
     invalid = selection.of_main(selection.pick(summaries, OVERALL, "invalid"))
-    counting = means.loc[means["model"] == COUNTING, "mean"]
-    others = means[means["is_counted"] & (means["model"] != COUNTING)]
     return means.assign(
         prompting=means["eval_type"].map(selection.prompting_name),
         invalid=means["model"].map(invalid.set_index("model")["mean"]),
-        against_rule=standing(others, next(iter(counting), None)),
+        against_rule=means["model"].map(_against_rule(summaries, asked)),
     )
+
+
+def _against_rule(summaries: pd.DataFrame, asked: Sequence[str]) -> dict[str, str]:
+    """Where models lie with respect to the rule that counts, on the same tuples."""
+    if not (summaries["metric"] == "above_counting").any():
+        return {}
+    gains = selection.of_main(selection.pick(summaries, OVERALL, "above_counting"))
+    gains = gains[gains["model"].isin(asked)].set_index("model")
+    return dict(standing(gains, 0.0))
 
 
 def _lead(means: pd.DataFrame) -> Markup:
@@ -157,7 +163,10 @@ def _lead(means: pd.DataFrame) -> Markup:
         PACKAGE,
         "findings.html.jinja",
         counting=next(iter(counting), None),
-        not_above=below[below["against_rule"] != "above"].groupby("against_rule")["name"].agg(list),
+        not_above=below[below["against_rule"] != "above"]
+        .groupby("against_rule")["name"]
+        .agg(list)
+        .to_dict(),
         **lead_values(means),
     )
 
@@ -239,7 +248,7 @@ def find_biases(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -
 
 
 def _biases_sheet(biases: pd.DataFrame) -> Sheet:
-    is_alike = (biases["against"] == "no interval") & (biases["n_clusters"] > 1)
+    is_alike = biases["status"] == "no_spread"
     differs = biases["against"].isin(["above", "below"])
     is_shown = differs | (is_alike & (biases["mean"] != 0))
     same = (biases["name"] + ", " + biases["problem"])[biases["mean"].abs() == 1]
@@ -259,7 +268,7 @@ def _biases_sheet(biases: pd.DataFrame) -> Sheet:
         ),
         finding=f"{differs.sum() or 'None'} of {biases['ci_low'].count()} biases with an interval"
         f" {'is' if differs.sum() < 2 else 'are'} shown to differ from 0."
-        + f" All answers are the same, so there is no interval: {'; '.join(same)}."
+        + f" All answers are the same: {'; '.join(same)}."
         * (len(same) > 0),
     )
 

@@ -147,10 +147,8 @@ class OpenaiEngine:
         return question
 
     def _score_text(self, query: Loglikelihood, per_token: bool) -> Question[Scored]:
-        if query.context is None:
-            text, border = query.target if self.adds_space else " " + query.target, 0
-        else:
-            text, border = f"{query.context} {query.target}", len(query.context)
+        border = len(query.context or "")
+        text = query.target if query.context == "" and self.adds_space else query.text
 
         async def question(server: Client) -> Scored:
             logprobs = capabilities.read_echo(

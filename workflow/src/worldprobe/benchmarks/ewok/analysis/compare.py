@@ -15,7 +15,7 @@ from worldprobe.analysis.clusters import (
     crossed_means,
     means_over_versions,
 )
-from worldprobe.analysis.comparisons import ABOVE, NEAR_TIES, corrected, place
+from worldprobe.analysis.comparisons import ABOVE, NEAR_TIES, NO_INTERVAL, corrected, paired, place
 from worldprobe.analysis.comparisons import compare_models as compare_pairs
 from worldprobe.analysis.components import Part
 from worldprobe.analysis.summaries import Group
@@ -53,9 +53,10 @@ def compare_models(
     with each baseline.
 
     Both models see the same items, so the test is on differences: an item's difference is that of
-    its two means over targets. Neither the versions of one template nor the templates of one pair
-    of concepts are independent evidence, as they share sentences, nor are the templates of one
-    version, where they share fillings. So pairs of concepts and versions are crossed random factors
+    its two means over the targets that both have an accuracy of. Neither the versions of one
+    template nor the templates of one pair of concepts are independent evidence, as they share
+    sentences, nor are the templates of one version, where they share fillings. So pairs of concepts
+    and versions are crossed random factors
     (``analysis.clusters``); versions of items with fillings of their own are none, unless they
     differ all the same.
 
@@ -87,20 +88,16 @@ def compare_models(
         )
     items, version = panel.items, panel.items["version"].to_numpy()
     codes, template = cluster_codes(items, cluster), cluster_codes(items, "template")
-    accuracy, models = compared_values(panel, metric), panel.series["model"].tolist()
-    is_decided: np.ndarray = panel.is_present
-    is_tied = np.logical_or(panel.is_tie, panel.is_near_tie)
-    if metric == "pairing":  # one decision of an item
-        is_decided = panel.is_present.any(axis=2, keepdims=True)
-        is_tied = np.logical_or(panel.pairing == 0.5, panel.is_near_pairing_tie)[:, :, None]
-    n_tied, n_targets = ((one & is_decided).sum(axis=2) for one in (is_tied, is_decided))
+    models = panel.series["model"].tolist()
+    targets, is_tied = panel.accuracy.astype(float), panel.is_tie | panel.is_near_tie
+    if metric != "accuracy":  # one decision of an item
+        targets = compared_values(panel, metric)[:, :, None]
+        is_tied = np.equal(targets, 0.5) | panel.is_near_pairing_tie[:, :, None]
     facts = {name: _stated(rows, name) for name in ("dtype", "taught")}
-    runs = _of_replicates(accuracy, models, replicates) if replicates else None
+    runs = _of_replicates(targets, models, replicates) if replicates else None
     if replicates and runs is not None:
-        n_tied, n_targets = (
-            _of_replicates(one, models, replicates).sum(axis=1) for one in (n_tied, n_targets)
-        )
-        accuracy, models = runs.mean(axis=1), list(replicates)
+        is_tied = _of_replicates(is_tied, models, replicates).sum(axis=1)
+        targets, models = runs.mean(axis=1), list(replicates)
         for fact, stated in facts.items():
             facts[fact] = {
                 name: ", ".join(sorted({stated[run] for run in group} - {""}))
@@ -121,15 +118,13 @@ def compare_models(
 
     is_random = np.ones(len(models) * (len(models) - 1) // 2, bool)
     if panel.has_own_fillings:
-        differences = np.array(
-            [accuracy[a] - accuracy[b] for a, b in combinations(range(len(models)), 2)]
-        )
+        first, second = paired(targets, list(combinations(range(len(models)), 2)))
         is_random = (
-            crossed_means(differences, codes, version, tested=False).p_versions < VERSIONS_ALIKE
+            crossed_means(first - second, codes, version, tested=False).p_versions < VERSIONS_ALIKE
         )
 
     groups = [Group(*name, units, codes[units], WORDS[cluster]) for name, units in places.items()]
-    table = compare_pairs(models, accuracy, groups, estimate)
+    table = compare_pairs(models, targets, groups, estimate)
     table = table[~(table["model_a"].isin(beside) & table["model_b"].isin(beside))].reset_index(
         drop=True
     )
@@ -139,30 +134,31 @@ def compare_models(
     for a, b in pairs_without_items(table, models):
         LOGGER.warning("%s and %s are not compared: no item has an accuracy of both", a, b)
     series = {model: number for number, model in enumerate(models)}
-    known = ~np.isnan(accuracy)
-    sides = [table[f"model_{side}"].map(series) for side in "ab"]
-    both = [
-        units[known[a, units] & known[b, units]]
-        for a, b, *key in zip(*sides, table["grouping"], table["group"], strict=True)
-        for units in [places[str(key[0]), str(key[1])]]
+    known, sides = ~np.isnan(targets), [table[f"model_{side}"].map(series) for side in "ab"]
+    units = [
+        places[str(name), str(group)]
+        for name, group in zip(table["grouping"], table["group"], strict=True)
     ]
-    for side, numbers in zip("ab", sides, strict=True):
-        # more than half of what is decided, of an item's two targets more than n
-        counts = {"n": n_targets / 2, "n_ties": 0 * n_tied, "n_near_ties": n_tied}
-        counted = {
-            name: [one[i, units].sum() for i, units in zip(numbers, both, strict=True)]
-            for name, one in counts.items()
-        }
+    shared = [known[a, u] & known[b, u] for a, b, u in zip(*sides, units, strict=True)]
+    both = [u[one.any(axis=1)] for u, one in zip(units, shared, strict=True)]
+    table["n_targets"] = [one.sum() for one in shared]
+    for side, other, numbers in zip("ab", "ba", sides, strict=True):
+        lacking = zip(sides["ab".index(other)], units, shared, strict=True)
+        table[f"n_missing_{side}"] = [int(known[i, u].sum() - one.sum()) for i, u, one in lacking]
+        table[f"n_tied_{side}"] = [
+            int(is_tied[i, u][one].sum()) for i, u, one in zip(numbers, units, shared, strict=True)
+        ]
         own = {name: table[f"{name}_{side}"] for name in ("mean", "ci_low", "ci_high", "std_error")}
+        own |= {
+            "n": table["n_targets"] / 2,
+            "n_ties": 0 * table["n_targets"],
+            "n_near_ties": table[f"n_tied_{side}"],
+        }
         table[f"place_{side}"] = place(
-            pd.DataFrame(own | counted).assign(n_clusters=table["n_clusters"]), n_intervals=2
+            pd.DataFrame(own).assign(n_clusters=table["n_clusters"]), n_intervals=2
         )
-        table[f"n_tied_{side}"] = counted["n_near_ties"]
         for name, stated in facts.items():
             table[f"{name}_{side}"] = table[f"model_{side}"].map(stated)
-    table["n_targets"] = [
-        n_targets[i, units].sum() for i, units in zip(sides[0], both, strict=True)
-    ]
     table["n_templates"] = [len(np.unique(template[units])) for units in both]
     table["n_versions"] = [len(np.unique(version[units])) for units in both]
     table["n_equal"] = table["n"] - table["n_a_better"] - table["n_b_better"]
@@ -197,7 +193,7 @@ def _stated(judgements: pd.DataFrame, name: str) -> dict[str, str]:
 def _of_replicates(
     accuracy: np.ndarray, models: list[str], replicates: Mapping[str, Sequence[str]]
 ) -> np.ndarray:
-    """Accuracies of replicates, shape (names, replicates, items).
+    """Values of replicates, shape (names, replicates, items, 2).
 
     Raises:
         UserError: a model is unknown or in no group, or groups differ in size.
@@ -220,8 +216,9 @@ def _spread_of_replicates(runs: np.ndarray) -> list[Part]:
     """The variance of differences of every two means that is due to the replicates of each.
 
     Args:
-        runs: shape (names, replicates, items); items that some replicate lacks are left out.
+        runs: shape (names, replicates, items, 2); targets that some replicate lacks are left out.
     """
+    runs = runs.reshape(*runs.shape[:2], -1)
     n_runs = runs.shape[1]
     means = runs[:, :, ~np.isnan(runs).any(axis=(0, 1))].mean(axis=2)
     variance = means.var(axis=1, ddof=1) / n_runs
@@ -259,6 +256,8 @@ def describe_finding(row: Mapping[Any, Any], if_positive: str, if_negative: str)
     places = (row["place_a"], row["place_b"])
     if NEAR_TIES in places:
         return "a difference, but most targets are near ties, where rounding decides"
+    if ABOVE not in places and NO_INTERVAL in places:
+        return "a difference; an accuracy has no interval, so it is not compared with chance"
     if ABOVE not in places:
         return "a difference, but neither is shown to be above chance (50%)"
     better, own = (if_positive, "taught_a") if row["difference"] > 0 else (if_negative, "taught_b")

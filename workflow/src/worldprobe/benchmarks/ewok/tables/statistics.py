@@ -328,6 +328,18 @@ def _of_what(row: dict[Hashable, Any], roster: Roster) -> str:
     return ", ".join([*parts, in_words(row["quantity"])])
 
 
+def _left_out(rows: pd.DataFrame) -> list[str]:
+    """A note on targets that only one of two models has an accuracy of."""
+    n_missing = rows["n_missing_a"] + rows["n_missing_b"]
+    if not n_missing.any():
+        return []
+    return [
+        "Targets without an answer or score of one model are left out of both means, in"
+        f" {whole_number((n_missing > 0).sum())} of {whole_number(len(rows))} pairs (at most"
+        f" {whole_number(n_missing.max())} targets)."
+    ]
+
+
 @table(
     inputs=[Comparisons],
     title="Pairwise comparisons",
@@ -377,6 +389,7 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
             *(VERSIONS_NOTE for _ in frame.interval_over.unique()[1:]),
             MORE_THAN_POSSIBLE,
             *status_notes(frame.status),
+            *_left_out(frame),
             *(
                 f"{roster[a].name} and {roster[b].name} are not compared: no item has an accuracy"
                 " of both."

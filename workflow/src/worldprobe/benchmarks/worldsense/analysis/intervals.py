@@ -74,19 +74,20 @@ def spread_of_means(
             spread = between.variance > NO_VARIANCE
             status[series, place] = np.where(spread, OK, NO_SPREAD) if n > 1 else ONE_CLUSTER
             found["mean"][series, place] = mean
-            found["std_error"][series, place] = np.sqrt(components.variance)
-            drawn = series[spread]
-            if n > 1 and len(drawn):
-                chosen = components.only(spread)
-                if lowest is None:
-                    ends = interval(mean[spread], chosen)
-                else:
-                    bounded = near_ends(chosen, within_size[spread], share, here["skin"])
-                    ends = interval(mean[spread], bounded, (lowest[drawn], 1.0))
-                found["ci_low"][drawn, place], found["ci_high"][drawn, place] = ends
-                if tested:
-                    found["p"][drawn, place] = p_value(mean[spread], chosen)
-                    found["detectable"][drawn, place] = chosen.detectable()
+            found["std_error"][series[spread], place] = np.sqrt(components.variance)[spread]
+            if n == 1:
+                continue
+            if lowest is None:
+                chosen, drawn = components.only(spread), series[spread]
+                ends = interval(mean[spread], chosen)
+            else:
+                chosen, drawn = near_ends(components, within_size, share, here["skin"]), series
+                ends = interval(mean, chosen, (lowest[series], 1.0), n)
+            found["ci_low"][drawn, place], found["ci_high"][drawn, place] = ends
+            if tested:
+                chosen, drawn = components.only(spread), series[spread]
+                found["p"][drawn, place] = p_value(mean[spread], chosen)
+                found["detectable"][drawn, place] = chosen.detectable()
     one = np.ones(shape, int)
     found |= {
         "n_versions": one,

@@ -23,7 +23,7 @@ from worldprobe.benchmarks.worldsense.analysis.statistics import (
     score_metrics,
     score_tuples,
 )
-from worldprobe.benchmarks.worldsense.contracts import GROUPINGS, Comparisons
+from worldprobe.benchmarks.worldsense.contracts import COUNTING, GROUPINGS, Comparisons
 from worldprobe.contracts import typed
 from worldprobe.contracts.results import ALL, JOINT, OVERALL
 
@@ -42,8 +42,14 @@ def summarize(
         seed: of the exchanges of answers that say what accuracy explains of consistency.
     """
     labels, scores = [], []
+    metrics = {(one.prompting, one.model): score_metrics(questions, one.answers) for one in series}
+    rules = {prompting: own for (prompting, model), own in metrics.items() if model == COUNTING}
     for one in series:
-        for metric, score in score_metrics(questions, one.answers).items():
+        own = metrics[one.prompting, one.model]
+        if rules and one.model != COUNTING:  # what a rule answers does not depend on the prompting
+            rule = rules.get(one.prompting, next(iter(rules.values())))
+            own |= {"above_counting": own["accuracy"] - rule["accuracy"]}
+        for metric, score in own.items():
             labels.append((name, one.prompting, one.model, metric))
             scores.append(score)
     named, values = pd.DataFrame(labels, columns=_KEY), np.array(scores)
@@ -62,9 +68,8 @@ def _means(
 ) -> pd.DataFrame:
     """The rows of one grouping."""
     means = average(tuples, values, by)
-    spread = spread_of_means(
-        tuples, values, by, lowest=np.where(named["metric"].str.startswith("bias"), -1.0, 0.0)
-    )
+    are_signed = named["metric"].str.startswith(("bias", "above"))
+    spread = spread_of_means(tuples, values, by, lowest=np.where(are_signed, -1.0, 0.0))
     group = [JOINT.join(map(str, row)) or ALL for row in means.groups.to_numpy(object)]
     columns = {
         "mean": means.mean,
