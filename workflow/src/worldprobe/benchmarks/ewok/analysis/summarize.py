@@ -99,6 +99,8 @@ def summarize(
     table = pd.concat(
         [summarize_scores(one, groups, are_random) for one in scored], ignore_index=True
     )
+    place = table.groupby(["grouping", "group"], sort=False).ngroup()
+    table = table.iloc[np.argsort(place, kind="stable")].reset_index(drop=True)
     return _over_domains(table) if average == "domains" else table
 
 
