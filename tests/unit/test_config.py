@@ -34,6 +34,15 @@ def test_an_unknown_key_of_a_model_names_its_line_and_the_nearest_key(tmp_path: 
     assert caught.value.problem == 'gpt2_xl.dtyp: unknown key; did you mean "dtype"?'
 
 
+def test_a_variable_of_a_chat_template_that_is_a_text_is_not_taken_for_false(
+    tmp_path: Path,
+) -> None:
+    registry = tmp_path / "models.yaml"
+    registry.write_text(f"tiny:\n{CARD}  chat_template_kwargs: {{enable_thinking: 'False'}}\n")
+    with pytest.raises(UserError, match="enable_thinking: is a text"):
+        settings.read_registry(registry)
+
+
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [

@@ -19,8 +19,10 @@ from worldprobe.benchmarks.ewok.contracts import (
     TargetScores,
     TokenScores,
 )
+from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.provenance import Provenance
+from worldprobe.settings.registry import loading_words
 
 torch = pytest.importorskip("torch")
 
@@ -133,6 +135,27 @@ def test_prompts_may_ask_about_a_share_which_is_judged_alone_and_beside_log_prob
     )
     only = tables[0][tables[0].item_id.isin(asked)]
     assert rows["mean"]["logprobs", "prompted", "all"] == pytest.approx(only.accuracy.mean())
+
+
+def test_variables_of_the_chat_template_are_told_asked_with_and_part_of_what_is_kept(
+    item_table, tiny_checkpoint, tmp_path
+):
+    """lm-eval #3118, #2941, #3576; evalscope #554."""
+    folder = shutil.copytree(tiny_checkpoint(), tmp_path / "chat")
+    (folder / "chat_template.jinja").write_text("{{ messages[0].content }}{{ enable_thinking }}")
+    command = (
+        f"score all {item_table} --eval-types choice_free_zero --limit 1 --checkpoint {folder}"
+    )
+    stores, digests = set(), set()
+    for stated in ({}, {"enable_thinking": False}):
+        out = tmp_path / "responses.parquet"
+        words = loading_words({"chat_template_kwargs": stated})
+        assert main([*command.split(), *words, "--chat-template", "always", "--out", str(out)]) == 0
+        made = read_provenance(out)
+        assert made.of_model().get("chat_template_kwargs", {}) == stated
+        stores.add(made.details["answers"]["store"])
+        digests |= set(read_table(out, Responses)["prompt_digest"])
+    assert (len(stores), len(digests)) == (2, 4)
 
 
 def test_one_more_version_asks_only_what_is_new_and_plain_asks_all_again(

@@ -58,7 +58,7 @@ class Talker:
             raise KeyboardInterrupt
         self.asked.append(question)
 
-    def rendered(self, prompt):
+    def rendered(self, prompt, chooses=False):
         return (
             prompt if isinstance(prompt, str) else "".join(f"<{m.role}>{m.content}" for m in prompt)
         )

@@ -5,7 +5,9 @@ import pytest
 pytest.importorskip("transformers")
 
 from worldprobe.errors import UserError
-from worldprobe.models.chat import render, turn_ends
+from worldprobe.log import LOGGER
+from worldprobe.models.chat import Encoder, render, turn_ends
+from worldprobe.models.engine import Message
 
 ASK = [{"role": "user", "content": "Is it?"}]
 
@@ -89,3 +91,91 @@ def test_a_turn_ends_with_the_token_behind_the_assistants_message(tokenizer, tem
     assert turn_ends(tokenizer) == (
         {tokenizer.convert_tokens_to_ids(ENDS[template])} if ENDS[template] else set()
     )
+
+
+def turns(opens: str, reply: str = "{{ m.content }}") -> str:
+    """A template: what opens the model's turn, and how a reply is written."""
+    said = "{% if m.role == 'assistant' %}" + reply + "{% else %}{{ m.content }}{% endif %}"
+    return (
+        "{% for m in messages %}[{{ m.role }}]" + said + "{% endfor %}"
+        "{% if add_generation_prompt %}[assistant]" + opens + "{% endif %}"
+    )
+
+
+HISTORY = "<think>\n{{ m.reasoning_content or '' }}\n</think>\n\n{{ m.content }}"
+#: Template -> what it opens, and where options are chosen; None: it does not say how thoughts end.
+THINKING = {
+    "none": (turns(""), "", ""),
+    "Qwen 3, hybrid": (
+        turns("{% if enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}"),
+        "",
+        "<think>\n\n</think>\n\n",
+    ),
+    "switches": (turns("{% if enable_thinking is not false %}<think>{% endif %}"), "<think>", ""),
+    "DeepSeek 3.1": (
+        turns("{% if thinking is defined and thinking %}<think>{% else %}</think>{% endif %}"),
+        "</think>",
+        "</think>",
+    ),
+    "Qwen 3, thinking": (turns("<think>\n", HISTORY), "<think>\n", "<think>\n\n</think>\n\n"),
+    "DeepSeek R1": (
+        turns("<think>\n", "{{ m.content.split('</think>')[-1] }}"),
+        "<think>\n",
+        "<think>\n\n</think>\n\n",
+    ),
+    "gpt-oss": (
+        turns("", "<|channel|>final<|message|>{{ m.content }}"),
+        "",
+        "<|channel|>final<|message|>",
+    ),
+    "Magistral": (turns("[THINK]", "[THINK][/THINK]{{ m.content }}"), "[THINK]", "[THINK][/THINK]"),
+    "another mark": (turns("<think>\n"), "<think>\n", None),
+}
+
+
+@pytest.mark.parametrize("family", THINKING)
+def test_options_are_chosen_behind_thoughts_and_never_as_their_first_word(tokenizer, family):
+    """lm-eval #3675, #3405; EuroEval #752; omlx #358."""
+    tokenizer.chat_template, opened, closed = THINKING[family]
+    encoder = Encoder(tokenizer)
+    prompt = (Message("user", "Is it?"),)
+    asked = "[user]Is it?[assistant]"
+    assert encoder.rendered(prompt) == asked + opened
+    if closed is None:
+        with pytest.raises(UserError, match="opens thoughts and does not say how they end"):
+            encoder.rendered(prompt, chooses=True)
+        tokenizer.add_tokens(["</think>"])
+        closed = "<think>\n\n</think>\n\n"
+    assert encoder.rendered(prompt, chooses=True) == asked + closed
+
+
+def test_what_a_card_states_reaches_the_template(tokenizer):
+    """lm-eval #3118, #2941; evalscope #554."""
+    tokenizer.chat_template = THINKING["Qwen 3, hybrid"][0] + "{{ thinking_budget + 1 }}"
+    tokenizer.chat_template_kwargs = {"enable_thinking": False, "thinking_budget": 7}
+    found = Encoder(tokenizer).rendered((Message("user", "Is it?"),))
+    assert found == "[user]Is it?[assistant]<think>\n\n</think>\n\n8"
+
+
+@pytest.mark.parametrize(
+    ("template", "is_told"),
+    [
+        ("{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}", True),
+        (turns(""), False),
+        (
+            "{% for m in messages %}{% if m.role == 'user' %}[INST] {{ m.content }} [/INST]"
+            "{% else %}{{ m.content }}</s>{% endif %}{% endfor %}",
+            False,
+        ),
+    ],
+)
+def test_a_template_that_ignores_that_the_models_turn_is_to_be_opened_is_told_once(
+    tokenizer, monkeypatch, template, is_told
+):
+    told = []
+    monkeypatch.setattr(LOGGER, "warning", lambda _, name: told.append(name))
+    tokenizer.chat_template = template
+    encoder = Encoder(tokenizer, name="someone/tiny")
+    for _ in range(2):
+        encoder.encode_prompts([(Message("user", "Is it?"),)], 4)
+    assert told == ["someone/tiny"] * is_told

@@ -39,6 +39,17 @@ FREE = Decoding(20, ("\n\n",))
 Reply = tuple[int, dict[str, str], Any]
 
 
+def said(text: str | None, finish: str = "stop", n_tokens: int = 1, **message: Any) -> Reply:
+    """A chat's answer."""
+    choice = {"message": {"content": text, **message}, "finish_reason": finish}
+    return OK, {}, {"choices": [choice], "usage": {"completion_tokens": n_tokens}}
+
+
+def echoed(text: str, logprobs: dict | None) -> Reply:
+    """A completion."""
+    return OK, {}, {"choices": [{"text": text, "logprobs": logprobs}]}
+
+
 class Server:
     """Answers as ``script`` says; without it as a well-behaved model of words, whose logprob is
     minus a word's length.
@@ -71,27 +82,12 @@ class Server:
         if path == "/v1/models":
             return OK, {}, {"data": [{"id": "wordy", "max_model_len": 512}]}
         choice = (body.get(self.obeys) or {}).get("choice") if self.obeys else None
+        text = choice[0] if choice else "It is 2.\n\nYes."
         if path == "/v1/chat/completions":
-            return (
-                OK,
-                {},
-                {
-                    "choices": [
-                        {"message": {"content": choice[0] if choice else "It is 2.\n\nYes."}}
-                    ]
-                },
-            )
+            return said(text)
         if body.get("echo"):
-            return (
-                OK,
-                {},
-                {"choices": [{"text": body["prompt"], "logprobs": self.echo(body["prompt"])}]},
-            )
-        return (
-            OK,
-            {},
-            {"choices": [{"text": choice[0] if choice else "It is 2.\n\nYes.", "logprobs": None}]},
-        )
+            return echoed(body["prompt"], self.echo(body["prompt"]))
+        return echoed(text, None)
 
     def echo(self, text: str) -> dict:
         words = split(text)
@@ -208,26 +204,43 @@ def test_tokens_that_do_not_fit_the_text_are_refused_and_a_missing_value_is_flag
     }  # type: ignore[method-assign]
     with pytest.raises(UserError, match="not certain"):
         list(engine.score([Loglikelihood("A lamp", "glows.")]))
-    server.echo = lambda text: {
-        "tokens": split(text),
-        "token_logprobs": [None, -1.0, -9999.0],
-        "text_offset": [0, 1, 6],
-    }  # type: ignore[method-assign]
-    (scored,) = dict(engine.score([Loglikelihood("A lamp", "glows.")])).values()
-    assert (scored.logprob, scored.flags) == (None, ("not_finite",))
+    for value in (-9999.0, None, "-Infinity", "NaN"):
+        server.echo = lambda text, value=value: {
+            "tokens": split(text),
+            "token_logprobs": [None, -1.0, value],
+            "text_offset": [0, 1, 6],
+        }  # type: ignore[method-assign]
+        (scored,) = dict(engine.score([Loglikelihood("A lamp", "glows.")])).values()
+        assert (scored.logprob, scored.flags) == (None, ("not_finite",))
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        (429, {"retry-after": "0"}, {"error": {"message": "slow down"}}),
-        (500, {}, {"error": {"message": "oops"}}),
-        (503, {"content-type": "text/html"}, b"<html>busy</html>"),
-        (0, {}, b""),
-    ],
-    ids=["429", "500", "html", "hang-up"],
-)
+#: A server's failures that have status 200, as they are sent -> what is said of them.
+WELL = {
+    b'{"choices": [{"message": {"content": null, "refusal": null}, "finish_reason": "stop"}],'
+    b' "usage": {"completion_tokens": 0}}': r"an empty reply .*\(tried 2 times\)",
+    b'{"choices": [{"message": {"content": null}, "finish_reason": "stop"}]}': "an empty reply",
+    b'{"choices": [{"text": ""}], "usage": {"completion_tokens": 0}}': "an empty reply",
+    b'{"choices": [{"message": {"content": "TR"}, "finish_reason": "error"}]}': "an error",
+    b'{"choices": [{"error": {"code": 524}}]}': "code 524",
+    b'{"error": {"message": "oops", "code": 502}}': "code 502",
+    b'{"choices": null, "error": {"code": 429}}': "rate-limited",
+    b'{"choices": []}': "no choices",
+    b'{"choices": [{"te': "half a JSON",
+    b"<html>Please log in</html>": "half a JSON or none",
+}
+#: What may pass -> what is said of it.
+FAULTS = [
+    ((429, {"retry-after": "0"}, b"{}"), "rate-limited"),
+    ((500, {}, b"{}"), r"failed with status 500 \(tried 2 times\)"),
+    ((503, {"content-type": "text/html"}, b"<html>busy</html>"), "status 503"),
+    ((0, {}, b""), "cannot be reached"),
+    *(((OK, {}, answer), words) for answer, words in WELL.items()),
+]
+
+
+@pytest.mark.parametrize("fault", [fault for fault, _ in FAULTS])
 def test_what_may_pass_is_asked_again_until_it_is_well(server: Server, fault: Reply) -> None:
+    """inspect_ai #1534, #3687; safety-tooling #97; ollama #13371; pi #2168."""
     engine = opened(server)
     server.script = lambda path, body, number: fault if number <= 2 else None
     ((_, written),) = engine.generate(["Is it?"], FREE)
@@ -236,21 +249,109 @@ def test_what_may_pass_is_asked_again_until_it_is_well(server: Server, fault: Re
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b'{"choices": [{"te', {"choices": []}, {"id": 1}, b"hello"],
-    ids=["cut", "no-choice", "no-list", "no-json"],
+    ("answer", "words"),
+    [
+        ((OK, {}, b"hello"), r"not with an OpenAI-style answer .*ends in /v1"),
+        ((OK, {}, b'{"error": {"code": 402}}'), "payment .status 402"),
+        ((400, {}, b'{"error": "It only supports streaming."}'), "stream of events only"),
+        ((OK, {"content-type": "text/event-stream"}, b"data: {}"), "stream .* not asked"),
+    ],
 )
-def test_an_answer_in_another_form_ends_the_run_in_three_lines(
-    server: Server, content: object
+def test_a_server_that_never_answers_is_named_so_at_once(
+    server: Server, answer: Reply, words: str
 ) -> None:
+    server.script = lambda path, body, number: answer if body else None
+    with pytest.raises(UserError, match=words):
+        opened(server)
+    assert len(server.requests) == 2
+
+
+#: Answers to a conversation as they are sent -> text, thoughts and finish.
+REPLIES = {
+    b'{"choices": [{"message": {"content": [{"type": "thinking", "thinking": [{"type": "text",'
+    b' "text": "So."}]}, {"type": "text", "text": "TR"}, {"type": "text", "text": "UE"}]}}]}': (
+        ("TRUE", "So.", "stop")
+    ),
+    b'{"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}],'
+    b' "usage": {"completion_tokens": 0}}': ("", "", "content_filter"),
+    b'{"error": {"code": "content_filter"}}': ("", "", "content_filter"),
+    b'{"choices": [{"message": {"content": null, "refusal": "No 2."}}]}': ("No 2.", "", "refusal"),
+    b'{"choices": [{"message": {"content": "No."}, "finish_reason": "refusal"}]}': (
+        ("No.", "", "refusal")
+    ),
+    b'{"choices": [{"message": {"content": [{"type": "refusal", "refusal": "No."}]}}]}': (
+        ("No.", "", "refusal")
+    ),
+}
+
+
+@pytest.mark.parametrize("answer", REPLIES)
+def test_what_a_server_withholds_is_told_from_what_a_model_says(
+    server: Server, answer: bytes
+) -> None:
+    """litellm #8953, inspect_ai #2000, #3405, #5376, Kiln #1550."""
+    text, thoughts, finish = REPLIES[answer]
     engine = opened(server)
-    server.script = lambda path, body, number: (OK, {}, content)
-    with pytest.raises(UserError, match="not with an OpenAI-style answer"):
-        list(engine.generate(["Is it?"], FREE))
+    prompt = (Message("user", "Which?"),)
+    list(engine.generate([prompt], FREE))
+    server.script = lambda path, body, number: (OK, {}, answer)
+    ((_, written),) = engine.generate([prompt], FREE)
+    assert (written.text, written.thoughts, written.finish) == (text, thoughts, finish)
+    ((_, chosen),) = engine.choose([prompt], [["TRUE", "FALSE"]])
+    assert (chosen.text, chosen.finish) == (text, "end" if finish == "stop" else finish)
 
 
+def test_a_server_that_cuts_prompts_is_refused(server: Server) -> None:
+    """ollama #17889, #3839: it counts fewer tokens than so many words can have."""
+    engine = opened(server)
+    usage: dict[str, Any] = {"prompt_tokens": 30, "prompt_tokens_details": {"cached_tokens": 99}}
+    server.script = lambda path, body, number: (
+        *server.well(path, body)[:2],
+        {**server.well(path, body)[2], "usage": usage},
+    )
+    prompts = ["Is it? " * 75, (Message("user", "Is it? " * 75),)]
+    assert len(list(engine.generate(prompts, FREE))) == 2
+    del usage["prompt_tokens_details"]
+    for prompt in prompts:
+        for asked in (engine.generate([prompt], FREE), engine.choose([prompt], [["1", "2"]])):
+            with pytest.raises(UserError, match="read 30 tokens of a prompt of 150 words"):
+                list(asked)
+
+
+HIDDEN = {"usage": {"completion_tokens_details": {"reasoning_tokens": 9}}}
+
+
+@pytest.mark.parametrize(
+    "yes",
+    [
+        said("One word.\n</think>\n\nyes"),
+        said("<think>Hm.</think>yes"),
+        said("yes", reasoning_content="Hm."),
+        (OK, {}, said("yes")[2] | HIDDEN),
+    ],
+)
+def test_a_served_model_that_thinks_chooses_only_once_its_thoughts_are_off(
+    server: Server, yes: Reply
+) -> None:
+    """lm-eval #3675, #3405, #3118."""
+    off = {"enable_thinking": False}
+    server.script = lambda path, body, number: (
+        None if off in body.values() or "messages" not in body else yes
+    )
+    prompt = (Message("user", "Which?"),)
+    with pytest.raises(UserError, match="enable_thinking: false"):
+        list(opened(server).choose([prompt], [["1", "2"]]))
+    engine = opened(server, chat_template_kwargs=off)
+    assert dict(engine.choose([prompt], [["1", "2"]]))[0].text == "1"
+    assert engine.facts.identity()["chat_template_kwargs"] == off
+    server.script = lambda path, body, number: (400, {}, {}) if off in body.values() else None
+    with pytest.raises(UserError, match="takes no conversation with chat_template_kwargs"):
+        opened(server, chat_template_kwargs=off)
+
+
+@pytest.mark.parametrize(("fault", "words"), FAULTS)
 def test_a_server_that_keeps_failing_ends_the_run_with_its_answers_kept_and_the_next_run_asks_only_the_rest(
-    server: Server, tmp_path: Any
+    server: Server, tmp_path: Any, fault: Reply, words: str
 ) -> None:
     prompts = [f"Is it {n}?" for n in range(20)]
     any_engine = opened(server)
@@ -262,10 +363,8 @@ def test_a_server_that_keeps_failing_ends_the_run_with_its_answers_kept_and_the_
             [Generate(prompt, FREE) for prompt in prompts], engine, open_store(tmp_path, engine)
         ).values
 
-    server.script = lambda path, body, number: (
-        (500, {}, {}) if body.get("prompt") == prompts[12] else None
-    )
-    with pytest.raises(UserError, match=r"failed with status 500 \(tried 2 times\)"):
+    server.script = lambda path, body, number: fault if body.get("prompt") == prompts[12] else None
+    with pytest.raises(UserError, match=words):
         ask(engine)
     again = opened(server)
     server.script = lambda path, body, number: None
@@ -340,17 +439,11 @@ def set_up_of(server: Server, folder: Path) -> str:
 
 
 def chat_answer(token: str, second: float = -9.0, thoughts: str = "", n_prompt: int = 7) -> Reply:
+    *well, answer = said(None if thoughts else token, reasoning_content=thoughts or None)
     ranked = [{"token": token, "logprob": -0.7}, {"token": "other", "logprob": second}]
     numbers = {"content": [{"token": token, "logprob": -0.7, "top_logprobs": ranked}]}
-    message = {"content": None if thoughts else token, "reasoning_content": thoughts or None}
-    return (
-        OK,
-        {},
-        {
-            "choices": [{"message": message, "logprobs": numbers}],
-            "usage": {"prompt_tokens": n_prompt},
-        },
-    )
+    answer["choices"][0]["logprobs"] = numbers
+    return *well, answer | {"usage": {"prompt_tokens": n_prompt}}
 
 
 @pytest.mark.parametrize(
@@ -488,16 +581,9 @@ def test_spans_give_back_the_pieces_of_any_text_behind_any_start_tokens(
 
 def counted(path: str, body: dict, number: int) -> Reply | None:
     """Writes one word, and counts ten tokens for it."""
-    if path == "/v1/completions" and not body.get("echo"):
-        return (
-            OK,
-            {},
-            {
-                "choices": [{"text": "TRUE"}],
-                "usage": {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10},
-            },
-        )
-    return None
+    if path != "/v1/completions" or body.get("echo"):
+        return None
+    return OK, {}, b'{"choices": [{"text": "TRUE"}], "usage": {"total_tokens": 10}}'
 
 
 @pytest.mark.parametrize("limit", [{"max_requests": 5}, {"max_tokens": 50}])
@@ -528,24 +614,17 @@ def test_thoughts_that_a_servers_chat_template_opens_are_no_reply_when_they_are_
     server: Server,
 ) -> None:
     def script(path: str, body: dict, number: int) -> Reply | None:
-        if path != "/v1/chat/completions" or "max_tokens" not in body:
+        if path != "/v1/chat/completions":
             return None
-        is_probe = "one word" in body["messages"][0]["content"]
-        text, finish = (
-            ("One word.\n</think>\n\nyes", "stop")
-            if is_probe
-            else ("I have to say 1, 2, 3, 4 or 5", "length")
-        )
-        return OK, {}, {"choices": [{"message": {"content": text}, "finish_reason": finish}]}
+        if "one word" in body["messages"][0]["content"]:
+            return said("One word.\n</think>\n\nyes")
+        return said("I have to say 1, 2, 3, 4 or 5", "length")
 
     for opens in (True, False):
         server.script = script if opens else lambda path, body, number: None
         engine = opened(server)
-        found = dict(
-            engine.generate(
-                [(Message("user", "Rate it."),), (Message("user", "Rate that."),)], Decoding(20)
-            )
-        )
+        prompts = [(Message("user", word),) for word in ("Rate it.", "Rate that.")]
+        found = dict(engine.generate(prompts, Decoding(20)))
         assert [written.text == "" for written in found.values()] == [opens] * 2
         assert len(server.requests) == 3, "one question more, once, of the template"
 
@@ -576,13 +655,7 @@ def test_a_model_that_refuses_fields_of_the_request_is_asked_without_them(
         ):
             return 400, {}, {"error": {"code": "unsupported_parameter"}}
         text = "It is 2.\n\nYes." if "temperature" in body else f"It is 2.\n\nWord {next(words)}."
-        n_prompt = sum(len(message["content"].split()) for message in body["messages"])
-        usage = {"prompt_tokens": n_prompt, "completion_tokens": 9}
-        return (
-            OK,
-            {},
-            {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": usage},
-        )
+        return said(text, n_tokens=9)
 
     server.script = script
     for _ in range(2):
@@ -598,11 +671,13 @@ def test_a_model_that_refuses_fields_of_the_request_is_asked_without_them(
             list(engine.generate([(Message("user", "Is it?"),)], Decoding(20, temperature=0.5)))
 
 
-@pytest.mark.parametrize("kind", ["zeros", "writes"])
+@pytest.mark.parametrize("starts", [[], ["<s>"]])
+@pytest.mark.parametrize("kind", ["zeros", "writes", "next", "none", "late"])
 def test_an_echo_without_the_prompts_log_probabilities_is_refused(
-    server: Server, kind: str
+    server: Server, kind: str, starts: list[str]
 ) -> None:
-    """Log probabilities that are all 0, or of one token too many."""
+    """Log probabilities that are all 0, of one token too many, or shifted by one."""
+    server.starts = starts
     was = server.echo
 
     def script(path: str, body: dict, number: int) -> Reply | None:
@@ -612,7 +687,10 @@ def test_an_echo_without_the_prompts_log_probabilities_is_refused(
         logprobs = was(text)
         if kind == "zeros":
             logprobs["token_logprobs"] = [0.0] * len(logprobs["tokens"])
-        return OK, {}, {"choices": [{"text": text, "logprobs": logprobs}]}
+        _, *ahead = values = logprobs["token_logprobs"]
+        shifted = {"next": [*ahead, -7.0], "none": [*ahead, None], "late": [None, *values[:-1]]}
+        logprobs["token_logprobs"] = shifted.get(kind, values)
+        return echoed(text, logprobs)
 
     server.script = script
     with pytest.raises(UserError, match="does not return the log probabilities"):

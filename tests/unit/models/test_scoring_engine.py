@@ -608,14 +608,13 @@ def test_conversations_go_through_the_chat_template(tiny_checkpoint):
     )
     text = "<system>Be brief.\n<user>Who?\n<assistant>Ana.\n<user>Sure?\n<assistant>"
     assert engine.rendered(conversation) == text
-    by_chat, by_text = (
-        dict(engine.generate([prompt], Decoding(6)))[0] for prompt in (conversation, text)
-    )
-    assert by_chat == by_text
-    assert (
-        dict(engine.choose([conversation], [("1", "2")]))[0]
-        == dict(engine.choose([text], [("1", "2")]))[0]
-    )
+    ways = [list(engine.generate([prompt], Decoding(6))) for prompt in (conversation, text)]
+    assert ways[0] == ways[1]
+    options = [("1", "2")]
+    assert list(engine.choose([conversation], options)) == list(engine.choose([text], options))
+    engine.encoder.tokenizer.chat_template += "<think>\n{# </think> #}"
+    closed = f"{text}<think>\n\n</think>\n\n"
+    assert list(engine.choose([conversation], options)) == list(engine.choose([closed], options))
 
 
 def test_plain_never_shares_answers_with_the_fast_path_and_foreign_code_or_other_ends_are_apart(

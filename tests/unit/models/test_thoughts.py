@@ -184,7 +184,7 @@ def test_a_servers_own_field_of_thoughts_is_kept_apart(field: str) -> None:
 class Thinker:
     facts = EngineFacts("thinker", None, "0", "thinker", "float32", {}, 100, {}, has_chat=True)
 
-    def rendered(self, prompt):
+    def rendered(self, prompt, chooses=False):
         return str(prompt)
 
     def generate(self, prompts, decoding, *, skip=()):

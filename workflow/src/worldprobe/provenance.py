@@ -61,7 +61,9 @@ class Provenance:
             "dtype": self.dtype,
             "engine": self.engine,
             **{
-                key: self.details[key] for key in ("quantisation", "adapter") if key in self.details
+                key: self.details[key]
+                for key in ("quantisation", "adapter", "chat_template_kwargs")
+                if key in self.details
             },
             "kind": self.kind or "causal",
             "packages": self.packages,

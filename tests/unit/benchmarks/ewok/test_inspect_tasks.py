@@ -67,7 +67,7 @@ class Scripted:
             if place not in skip
         )
 
-    def rendered(self, prompt: str) -> str:
+    def rendered(self, prompt: str, chooses: bool = False) -> str:
         return prompt
 
 

@@ -16,7 +16,9 @@ from worldprobe.benchmarks.ewok.vocabulary import way_of
 from worldprobe.contracts import validate
 from worldprobe.inference.dialogue import first_numeral
 from worldprobe.inference.store import open_store
+from worldprobe.log import LOGGER
 from worldprobe.models.engine import Completion, Decoding, EngineFacts
+from worldprobe.report.origins import FLAGS
 
 CHOICE_HEAD = (
     "# INSTRUCTIONS\n\nIn this study, you will see multiple examples. In each example, you will be"
@@ -144,7 +146,7 @@ class Echo:
                 self.asked += 1
                 yield i, Completion("1, clearly" if "Ana" in prompt else "hard to say")
 
-    def rendered(self, prompt):
+    def rendered(self, prompt, chooses=False):
         return prompt if isinstance(prompt, str) else f"<{prompt[0].content}>"
 
     def choose(self, prompts, options, *, skip=()) -> Iterator[tuple[int, Completion]]:
@@ -179,6 +181,19 @@ def test_responses_hold_the_contract_and_a_second_run_asks_nothing(tmp_path, eva
     again, _ = ask(ITEMS, engine, way, prompt, open_store(tmp_path, engine))
     assert engine.asked == asked
     pd.testing.assert_frame_equal(validate(again, Responses), frame)
+
+
+def test_what_a_server_withholds_is_no_answer_and_is_counted_and_told(tmp_path, monkeypatch):
+    """litellm #8953, inspect_ai #5376."""
+    told = []
+    monkeypatch.setattr(LOGGER, "warning", lambda *words: told.append(words[-1]))
+    engine, way = Echo(), way_of("choice_constrained_zero")
+    finishes = ["content_filter", "refusal"] * 2
+    engine.choose = lambda *_, skip: enumerate(Completion("1", one) for one in finishes)
+    frame, _ = ask(ITEMS, engine, way, load_prompts()["choice"], open_store(tmp_path, engine))
+    assert validate(frame, Responses).value.isna().all()
+    assert told == [{"content_filter": 2, "refused": 2}]
+    assert told[0].keys() <= FLAGS.keys()
 
 
 class Thinks(Echo):

@@ -70,7 +70,7 @@ class Scripted:
         self.asked: list[tuple[str, object]] = []
         self.dies_at = dies_at
 
-    def rendered(self, prompt):
+    def rendered(self, prompt, chooses=False):
         return (
             prompt
             if isinstance(prompt, str)
@@ -94,6 +94,10 @@ class Scripted:
         is_second = "What is the final answer?" in text
         if "broken" in text:
             return Completion("", "not_finite", 0)
+        if "withheld" in text:
+            return Completion("TRUE", "content_filter", 1)
+        if "declined" in text:
+            return Completion("I can't say TRUE", "refusal", 5)
         if "too long" in text:
             return Completion("TRUE", "end", 1, prompt_was_cut=True)
         if "thinks" in text:
@@ -150,6 +154,8 @@ SCRIPT = {
     "slow": ("TRUE", "ok", True),
     "second only": ("FALSE", "ok", True),
     "broken": (None, "not_finite", False),
+    "withheld": (None, "content_filter", False),
+    "declined": (None, "refused", True),
     "too long": (None, "truncated", False),
     "thinks": ("FALSE", "ok", False),
 }
@@ -174,14 +180,15 @@ def test_a_model_that_answers_badly_in_every_way_is_asked_once_more_and_read_rig
     assert found == list(SCRIPT.values())
     assert facts["status"] == {
         "ambiguous": 1,
+        "content_filter": 1,
         "invalid": 2,
         "length": 1,
         "not_finite": 1,
         "ok": 5,
-        "refused": 1,
+        "refused": 2,
         "truncated": 1,
     }
-    assert facts["follow_ups"] == 7
+    assert facts["follow_ups"] == 8
     assert facts["reading"] == {
         "rule": "explicit",
         "replies": 14,
@@ -276,13 +283,13 @@ def test_a_run_that_is_killed_at_any_question_asks_no_answered_one_again(
     expected, facts = ask(
         asked, whole, prompts, open_store(tmp_path / "whole", whole), Asking(), True
     )
-    assert len(whole.asked) == 19
+    assert len(whole.asked) == 22
     first = Scripted(dies_at=dies_at)
     with pytest.raises(KeyboardInterrupt):
         ask(asked, first, prompts, open_store(tmp_path / "cut", first), Asking(), True)
     second = Scripted()
     frame, again = ask(asked, second, prompts, open_store(tmp_path / "cut", second), Asking(), True)
-    assert len(first.asked) + len(second.asked) == 19
+    assert len(first.asked) + len(second.asked) == 22
     assert not set(map(str, first.asked)) & set(map(str, second.asked))
     pd.testing.assert_frame_equal(frame, expected)
     assert again == facts

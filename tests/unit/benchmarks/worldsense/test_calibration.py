@@ -44,7 +44,7 @@ class Habitual:
         self.habit, self.gold, self.knows, self.noise = habit, gold, knows, noise
         self.nonsense = ("FALSE", "IMPOSSIBLE", "3")
 
-    def rendered(self, prompt):
+    def rendered(self, prompt, chooses=False):
         return prompt
 
     def score(self, queries, *, skip=(), per_token=False):

@@ -437,7 +437,10 @@ def judge(
 
 
 #: What a table of evidence says of its model, and judgements say too.
-OF_MODEL = ("pseudo_log_likelihood", "quantisation", "precision", "gguf", "adapter")
+OF_MODEL = (
+    *("pseudo_log_likelihood", "quantisation", "precision", "gguf", "adapter"),
+    "chat_template_kwargs",
+)
 
 
 def _check_evidence(

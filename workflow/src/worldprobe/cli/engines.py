@@ -284,7 +284,8 @@ def refuse_to_prompt(model: Model) -> None:
 
 #: What engines that load weights take of a model as it is.
 _OF_WEIGHTS = {
-    *("dtype", "revision", "bos", "allow_pickle", "trust_remote_code", "adapter", "batch_size")
+    *("dtype", "revision", "bos", "allow_pickle", "trust_remote_code", "adapter", "batch_size"),
+    "chat_template_kwargs",
 }
 
 
@@ -325,6 +326,7 @@ def _openai(model: Model) -> Engine:
         bos=model.bos,
         concurrency=model.concurrency,
         trust_remote_code=model.trust_remote_code,
+        chat_template_kwargs=model.chat_template_kwargs,
         spending=Spending(max_requests=model.max_requests, max_tokens=model.max_tokens),
     )
     if is_rehearsal:

@@ -90,12 +90,16 @@ def extend(prompt: Prompt, reply: Completion, says: str) -> Prompt:
     return (*prompt, Message("assistant", reply.text), Message("user", says))
 
 
+#: Why writing ended -> status of a reply that is none and never read.
+NO_REPLY = {"not_finite": "not_finite", "content_filter": "content_filter", "refusal": "refused"}
+
+
 def read_reply(reader: Reader, reply: Completion) -> Reading:
     """What a reply says; a model that computed no numbers said nothing, and a prompt that was cut
     was not the question.
     """
-    if reply.finish == "not_finite":
-        return Reading(None, "not_finite")
+    if reply.finish in NO_REPLY:
+        return Reading(None, NO_REPLY[reply.finish])
     reading = reader(reply.text)
     return Reading(reading.value, "truncated") if reply.prompt_was_cut else reading
 
@@ -133,13 +137,13 @@ def converse(
         )
         origins.append(said.origins)
         still = []
-        for i, reply in zip(open_ones, said.values, strict=True):
+        for i, question, reply in zip(open_ones, asked, said.values, strict=True):
             exchange, dialogue = exchanges[i], openings[i][1]
-            exchange.sent.append(digest_prompt(exchange.prompt, engine))
+            exchange.sent.append(digest_prompt(question, engine))
             exchange.replies.append(reply)
             following = (
                 None
-                if reply.finish == "not_finite"
+                if reply.finish in ("not_finite", "content_filter")
                 else dialogue.follow_up(exchange.prompt, exchange.replies)
             )
             if following is not None:
@@ -163,8 +167,8 @@ AROUND = re.compile(r"^[\W_]+|[\W_]+$")
 class Reading:
     """What was read: one of the accepted answers as it is accepted, or None; and why.
 
-    ``status`` is ok, no_numeral, no_word or out_of_range; of a dialogue also truncated or
-    not_finite.
+    ``status`` is ok, no_numeral, no_word or out_of_range; of a dialogue also truncated or one of
+    ``NO_REPLY``.
     """
 
     value: str | None

@@ -87,7 +87,7 @@ def question_id(question: Request, engine: Engine, protocol: str = "1") -> str:
         content = ["score", question.context, question.target, join, None]
     else:
         kind = "text" if isinstance(question.prompt, str) else "conversation"
-        asked = [kind, engine.rendered(question.prompt)]
+        asked = [kind, _as_sent(question, engine)]
         if isinstance(question, Generate):
             content = ["write", asked, None, question.decoding.described()]
         else:
@@ -97,9 +97,13 @@ def question_id(question: Request, engine: Engine, protocol: str = "1") -> str:
     ).hexdigest()
 
 
-def digest_prompt(prompt: Prompt, engine: Engine) -> str:
-    """SHA-256 of a prompt as it is sent."""
-    return hashlib.sha256(engine.rendered(prompt).encode("utf-8", "surrogatepass")).hexdigest()
+def _as_sent(question: Generate | Choose, engine: Engine) -> str:
+    return engine.rendered(question.prompt, isinstance(question, Choose))
+
+
+def digest_prompt(question: Generate | Choose, engine: Engine) -> str:
+    """SHA-256 of a question's prompt as it is sent."""
+    return hashlib.sha256(_as_sent(question, engine).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def run_requests(

@@ -14,6 +14,7 @@ from datetime import date
 from typing import Any
 
 from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
 from worldprobe.models.engine import (
     FIRST_UNSCORED,
     SPECIAL_TOKEN,
@@ -21,15 +22,17 @@ from worldprobe.models.engine import (
     TRUNCATED,
     UNKNOWN_TOKEN,
     Loglikelihood,
+    Message,
     Prompt,
 )
+from worldprobe.models.reasoning import closes_thoughts, closing_of, opens_thoughts
 from worldprobe.models.tokenizers import ensure_embedded, special_tokens
 
 #: The day that templates which write a date are given. Llama 3's own templates have it as their
 #: default.
 DAY = date(2024, 7, 26)
-
-
+#: Variables by which templates leave thoughts out: of Qwen, GLM, SmolLM and others, and DeepSeek.
+WITHOUT_THOUGHTS = {"enable_thinking": False, "thinking": False}
 #: An answer that no template writes by itself.
 ANSWER = "Sixty-one."
 
@@ -65,13 +68,19 @@ def turn_ends(tokenizer: Any) -> set[int]:
     return set()
 
 
-def render(tokenizer: Any, messages: Sequence[Mapping[str, str]], opens_turn: bool = True) -> str:
+def render(
+    tokenizer: Any,
+    messages: Sequence[Mapping[str, str]],
+    opens_turn: bool = True,
+    without_thoughts: bool = False,
+) -> str:
     """The text of a conversation, ready for the model's turn.
 
     Args:
-        tokenizer: of transformers.
+        tokenizer: of transformers; its ``chat_template_kwargs`` are what its card states.
         messages: each with role and content.
         opens_turn: write what opens the model's turn.
+        without_thoughts: ask the template for none, whatever its card states.
 
     Raises:
         UserError: there is no chat template, it fails on these messages, or it leaves one of them
@@ -89,16 +98,20 @@ def render(tokenizer: Any, messages: Sequence[Mapping[str, str]], opens_turn: bo
             [dict(message) for message in messages],
             tokenize=False,
             add_generation_prompt=opens_turn,
-            date_string=DAY.strftime("%d %b %Y"),
-            strftime_now=DAY.strftime,
+            **{
+                "date_string": DAY.strftime("%d %b %Y"),
+                "strftime_now": DAY.strftime,
+                **getattr(tokenizer, "chat_template_kwargs", {}),
+                **(WITHOUT_THOUGHTS if without_thoughts else {}),
+            },
         )
     except Exception as error:  # a template is a program of its author's
         reason = (str(error).strip().splitlines() or [""])[0][:200]
         raise UserError(
             name,
             f"has a chat template that fails here ({type(error).__name__}: {reason}).",
-            "Fix the template (chat_template.jinja or tokenizer_config.json), or ask without it"
-            " (chat_template: never).",
+            "Fix the template (chat_template.jinja or tokenizer_config.json), state its variables"
+            " (chat_template_kwargs), or ask without it (chat_template: never).",
         ) from error
     # A template for messages in parts may write nothing of a plain text: every question would be
     # the same prompt.
@@ -114,6 +127,62 @@ def render(tokenizer: Any, messages: Sequence[Mapping[str, str]], opens_turn: bo
             " (chat_template: never).",
         )
     return str(text)
+
+
+def render_to_choose(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> str:
+    """The text of a conversation, ready for a reply without thoughts: an option that is compared
+    where thoughts begin would be their first word.
+
+    Thoughts are left out or closed as the chat template does it: where its variables ask for none,
+    else before a reply that it is given; else by the mark that closes them.
+
+    Args:
+        tokenizer: of transformers.
+        messages: each with role and content.
+
+    Raises:
+        UserError: the template opens thoughts, and nothing says how they are closed; or it fails.
+    """
+    text = render(tokenizer, messages)
+    without = render(tokenizer, messages, without_thoughts=True)
+    if closes_thoughts(without) or (opens_thoughts(text) and not opens_thoughts(without)):
+        return without
+    before = _before_reply(tokenizer, messages)
+    if before.startswith(text) and closes_thoughts(before):
+        return before
+    if not opens_thoughts(text):
+        return text
+    mark, closing = closing_of(text) or ("", "")
+    if mark and (mark in str(tokenizer.chat_template) or mark in tokenizer.get_vocab()):
+        return text + closing
+    raise UserError(
+        tokenizer.name_or_path,
+        "has a chat template that opens thoughts and does not say how they end, so a constrained"
+        " answer would be their first word.",
+        "Ask for free answers, or without the template (chat_template: never); or state what turns"
+        " its thoughts off (chat_template_kwargs).",
+    )
+
+
+def _before_reply(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> str:
+    """What a chat template writes before an assistant's reply that it is given; empty where it
+    takes none.
+    """
+    answered = [*messages, {"role": "assistant", "content": ANSWER}]
+    try:
+        text = render(tokenizer, answered, opens_turn=False)
+    except UserError:
+        return ""
+    return text[: text.rindex(ANSWER)]
+
+
+def leaves_turn(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> bool:
+    """Does a chat template ignore that it is to open the model's turn, though it opens the turn of
+    a reply that it is given?
+    """
+    text, before = render(tokenizer, messages), _before_reply(tokenizer, messages)
+    opening = before[len(text) :] if before.startswith(text) else ""
+    return bool(opening.strip()) and render(tokenizer, messages, opens_turn=False) == text
 
 
 #: Part of the names of families (gemma3_text, recurrent_gemma, ...) -> start token with which they
@@ -168,6 +237,8 @@ class Encoder:
             )
         self.tokenizer = tokenizer
         self.max_length = max_length
+        self.name = name or tokenizer.name_or_path
+        self._is_checked = False
         start_token = tokenizer.bos_token_id
         if (
             start_token is None
@@ -308,13 +379,14 @@ class Encoder:
         return first - 1 if before.endswith(("Ġ", "▁", " ")) else first
 
     def encode_prompts(
-        self, prompts: Sequence[Prompt], reserve: int
+        self, prompts: Sequence[Prompt], reserve: int, chooses: bool = False
     ) -> list[tuple[tuple[int, ...], bool]]:
         """Token ids of prompts with exactly one start token, and whether each lost its beginning.
 
         Args:
             prompts: whole prompts; conversations go through the chat template.
             reserve: tokens that must stay free behind the prompt.
+            chooses: whether the answers are chosen among options.
 
         Raises:
             UserError: a conversation and no chat template, or no room for a prompt at all.
@@ -329,7 +401,8 @@ class Encoder:
                 f" {reserve} new ones.",
                 "Ask for shorter answers.",
             )
-        texts = [self.rendered(prompt) for prompt in prompts]
+        texts = [self.rendered(prompt, chooses) for prompt in prompts]
+        self._check_turn(next((prompt for prompt in prompts if not isinstance(prompt, str)), ()))
         rows = self.tokenizer(
             texts, add_special_tokens=False, return_attention_mask=False, verbose=False
         )["input_ids"]
@@ -346,19 +419,32 @@ class Encoder:
         """Tokens of a text, without a start token."""
         return len(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
-    def rendered(self, prompt: Prompt) -> str:
+    def rendered(self, prompt: Prompt, chooses: bool = False) -> str:
         """The text that is sent: a conversation as the chat template writes it, ready for the
-        model's turn.
+        model's turn, or to choose (see ``render_to_choose``).
 
         Raises:
-            UserError: a conversation, but no chat template.
+            UserError: a conversation, but no chat template, or one that cannot be used so.
         """
         if isinstance(prompt, str):
             return prompt
-        return render(
-            self.tokenizer,
-            [{"role": message.role, "content": message.content} for message in prompt],
-        )
+        written = render_to_choose if chooses else render
+        return written(self.tokenizer, _plain(prompt))
+
+    def _check_turn(self, prompt: Sequence[Message]) -> None:
+        """Warn, once, of a chat template that does not open the model's turn."""
+        if prompt and not self._is_checked:
+            self._is_checked = True
+            if leaves_turn(self.tokenizer, _plain(prompt)):
+                LOGGER.warning(
+                    "%s: its chat template ignores add_generation_prompt, so the model's turn is"
+                    " never opened; fix the template, or ask without it (chat_template: never)",
+                    self.name,
+                )
+
+
+def _plain(prompt: Sequence[Message]) -> list[dict[str, str]]:
+    return [{"role": message.role, "content": message.content} for message in prompt]
 
 
 def own_tokens(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -832,6 +832,7 @@ def made_by_model(
         start["rehearsal"] = True
     start |= {"pseudo_log_likelihood": facts.pseudo} if facts.pseudo else {}
     loaded = {"quantisation": facts.quantisation, "precision": facts.notes.get("precision")}
+    loaded |= {"chat_template_kwargs": facts.chat_template_kwargs}
     start |= {key: value for key, value in loaded.items() if value}
     digests = {"checkpoint": facts.checkpoint_digest}
     if made_from := facts.notes.get("gguf"):

@@ -37,8 +37,8 @@ FLAGS = (
 
 Role = Literal["system", "user", "assistant"]
 #: Why writing ended: an end token, a stop text, the limit of new tokens; or the model computed NaN
-#: or infinity.
-Finish = Literal["end", "stop", "length", "not_finite"]
+#: or infinity, a server's filter withheld the reply, or its model refused.
+Finish = Literal["end", "stop", "length", "not_finite", "content_filter", "refusal"]
 FINISHES: tuple[Finish, ...] = get_args(Finish)
 
 
@@ -188,6 +188,7 @@ class EngineFacts:
         packages: name -> version of what can move the numbers; recorded with every answer, and no
             part of the identity.
         has_chat: the model has a chat template, or its server takes conversations.
+        chat_template_kwargs: variables of the chat template that the model's card states.
         trust_remote_code: the model's own Python code may have run.
         ends: token ids that end a text; of a server, those that are asked for besides its own.
         kind: causal, masked or encoder-decoder, see ``model_types``.
@@ -221,6 +222,7 @@ class EngineFacts:
     quantisation: str | None = None
     adapter: dict[str, Any] | None = None
     set_up: dict[str, Any] = field(default_factory=dict)
+    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
 
     def identity(self) -> dict[str, Any]:
@@ -232,6 +234,8 @@ class EngineFacts:
         )
         other |= {"set_up": self.set_up} if self.set_up else {}
         other |= {"quantisation": self.quantisation} if self.quantisation else {}
+        if self.chat_template_kwargs:
+            other |= {"chat_template_kwargs": self.chat_template_kwargs}
         return other | {
             "checkpoint_digest": self.checkpoint_digest,
             "engine": self.engine,
@@ -298,8 +302,10 @@ class Engine(Protocol):
         option).
         """
 
-    def rendered(self, prompt: Prompt) -> str:
-        """The prompt as it is sent: text as it is, a conversation through the chat template."""
+    def rendered(self, prompt: Prompt, chooses: bool = False) -> str:
+        """The prompt as it is sent: text as it is, a conversation through the chat template; where
+        options are to be chosen from, with its thoughts closed.
+        """
 
 
 class ScoringEngine:
@@ -312,7 +318,7 @@ class ScoringEngine:
 
     generate = choose = _refuse
 
-    def rendered(self, prompt: Prompt) -> str:
+    def rendered(self, prompt: Prompt, chooses: bool = False) -> str:
         """See ``Engine.rendered``."""
         return (
             prompt

@@ -43,6 +43,7 @@ _CLOSE = re.compile(
     _QUOTED + "(?:" + "|".join([*(re.escape(mark) for _, mark in PAIRS), _FINAL]) + ")", re.DOTALL
 )
 _OPEN_AT_END = re.compile(rf"(?:{_OPEN.pattern})\s*\Z", re.DOTALL)
+_CLOSE_AT_END = re.compile(rf"(?:{_CLOSE.pattern})\s*\Z", re.DOTALL)
 #: The same channels once special tokens are gone: their names stand before the text without a
 #: blank.
 _BARE_THOUGHTS = re.compile(
@@ -66,6 +67,28 @@ def opens_thoughts(prompt: str) -> bool:
     (True, False)
     """
     return _OPEN_AT_END.search(prompt[-PROMPT_END:]) is not None
+
+
+def closes_thoughts(prompt: str) -> bool:
+    r"""Does a prompt end where thoughts are over and the reply begins?
+
+    >>> closes_thoughts("<think>\n\n</think>\n\n"), closes_thoughts("<|channel|>final<|message|>")
+    (True, True)
+    """
+    return _CLOSE_AT_END.search(prompt[-PROMPT_END:]) is not None
+
+
+def closing_of(prompt: str) -> tuple[str, str] | None:
+    r"""The mark that closes the thoughts which a prompt opens, and what is to be written to have
+    no thoughts, with the line breaks of the opening; None where no mark closes them.
+
+    >>> closing_of("assistant\n<think>\n"), closing_of("[/INST][THINK]")
+    (('</think>', '\n</think>\n\n'), ('[/THINK]', '[/THINK]'))
+    """
+    ended = prompt.rstrip()
+    mark = next((close for opening, close in PAIRS if ended.endswith(opening)), None)
+    blank = prompt[len(ended) :]
+    return (mark, f"{blank}{mark}{2 * blank}") if mark else None
 
 
 def _parts(text: str, is_open: bool) -> tuple[int, int, int]:

@@ -4,7 +4,7 @@ or several.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -208,7 +208,7 @@ class TransformersEngine:
             one: Options(self.encoder.tokenizer, one) for one in dict.fromkeys(map(tuple, options))
         }
         tokens = sorted({token for allowed in sets.values() for token in allowed.pieces})
-        encoded = self.encoder.encode_prompts(prompts, OPTION_ROOM)
+        encoded = self.encoder.encode_prompts(prompts, OPTION_ROOM, chooses=True)
         waiting = {i: (ids, Answer(sets[tuple(options[i])])) for i, (ids, _) in enumerate(encoded)}
         while waiting:
             members = list(waiting)
@@ -246,9 +246,9 @@ class TransformersEngine:
                     still[m] = ((*ids, token), further)
             waiting = still
 
-    def rendered(self, prompt: Prompt) -> str:
+    def rendered(self, prompt: Prompt, chooses: bool = False) -> str:
         """See ``Engine.rendered``."""
-        return self.encoder.rendered(prompt)
+        return self.encoder.rendered(prompt, chooses)
 
     def _writing(self, rows: Sequence[Sequence[int]], used: int, room: int) -> Iterator[list[int]]:
         """Batches of prompts: of any lengths where padding was found right, else of one length; one
@@ -393,6 +393,7 @@ def open_engine(
     encode: Encode | None = None,
     adapter: str | None = None,
     batch_size: int | None = None,
+    chat_template_kwargs: Mapping[str, Any] | None = None,
 ) -> Engine:
     """Load a checkpoint by folder or hub id.
 
@@ -412,6 +413,7 @@ def open_engine(
             sequence starts, not ``bos``.
         adapter: of peft, see ``checkpoint.locate``.
         batch_size: most sequences in one pass; None: as many as fit into memory.
+        chat_template_kwargs: variables of the chat template.
 
     Raises:
         UserError: it is not there, not whole, not safe, or not of that kind.
@@ -421,6 +423,7 @@ def open_engine(
     LOGGER.info("loading %s in %s", name, dtype)
     before = checkpoint.state()
     model, tokenizer = loading.load(checkpoint, dtype, device)
+    tokenizer.chat_template_kwargs = dict(chat_template_kwargs or {})
     encoder = (
         encode(model, tokenizer, name)
         if encode
@@ -438,6 +441,7 @@ def open_engine(
         max_length=loading.longest_read(model),
         packages=versions(["torch", "transformers", "tokenizers"]),
         has_chat=has_template(tokenizer) and kind == CAUSAL,
+        chat_template_kwargs=tokenizer.chat_template_kwargs,
         trust_remote_code=trust_remote_code,
         ends=end_tokens(model, tokenizer) if kind == CAUSAL else (),
         kind=kind,

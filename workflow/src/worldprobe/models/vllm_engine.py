@@ -20,7 +20,7 @@ import importlib.util
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from worldprobe.errors import UserError
@@ -187,7 +187,7 @@ class VllmEngine:
             )
             for one, allowed in sets.items()
         }
-        encoded = self.encoder.encode_prompts(prompts, OPTION_ROOM)
+        encoded = self.encoder.encode_prompts(prompts, OPTION_ROOM, chooses=True)
         for m, answer in self._answers(
             [ids for ids, _ in encoded], [how[tuple(one)] for one in options], skip
         ):
@@ -213,9 +213,9 @@ class VllmEngine:
                 ),
             )
 
-    def rendered(self, prompt: Prompt) -> str:
+    def rendered(self, prompt: Prompt, chooses: bool = False) -> str:
         """See ``Engine.rendered``."""
-        return self.encoder.rendered(prompt)
+        return self.encoder.rendered(prompt, chooses)
 
     @staticmethod
     def _wanted_tokens(tokens: Sequence[int]) -> dict[str, Any]:
@@ -357,6 +357,7 @@ def open_engine(
     longest: int = LONGEST,
     adapter: str | None = None,
     batch_size: int | None = None,
+    chat_template_kwargs: Mapping[str, Any] | None = None,
 ) -> VllmEngine:
     """Load a checkpoint by folder or hub id into vLLM.
 
@@ -372,6 +373,7 @@ def open_engine(
         adapter: ``none`` takes the weights of a folder that has an adapter too; any other is
             refused.
         batch_size: most sequences in one step.
+        chat_template_kwargs: variables of the chat template.
 
     Raises:
         UserError: vLLM is not here, the model is not there, not whole or not safe, or vLLM cannot
@@ -405,6 +407,7 @@ def open_engine(
         str(checkpoint.folder), local_files_only=True, trust_remote_code=trust_remote_code
     )
     tokenizer = tokenizers.load(str(checkpoint.folder), name, trust_remote_code)
+    tokenizer.chat_template_kwargs = dict(chat_template_kwargs or {})
     loading.check_vocabulary(checkpoint, tokenizer, config.get_text_config().vocab_size)
     # vLLM makes at least one token behind every prompt, so a prompt may not fill the model's whole
     # length.
@@ -429,6 +432,7 @@ def open_engine(
         max_length=room - 1,
         packages=versions(["torch", package, "transformers", "tokenizers"]),
         has_chat=has_template(tokenizer),
+        chat_template_kwargs=tokenizer.chat_template_kwargs,
         trust_remote_code=trust_remote_code,
         ends=tuple(sorted(_ends(checkpoint, config, tokenizer))),
         tokenizer=tokenizers.fingerprint(tokenizer),

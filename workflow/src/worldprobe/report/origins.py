@@ -32,6 +32,7 @@ FLAGS = {
     "invalid": "no valid answer",
     "ambiguous": "ambiguous answer",
     "refused": "refusal",
+    "content_filter": "answer withheld by the server's filter",
     "length": "answer cut at the token limit",
 }
 

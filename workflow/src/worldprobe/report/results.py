@@ -218,6 +218,9 @@ class Result(Block):
     and digest.
     """
 
+    chat_template_kwargs: dict[str, bool | int | float | str] | None = absent()
+    """Variables of its chat template, where any were stated."""
+
     engine: str | None
     """What computed the answers."""
 

@@ -196,11 +196,15 @@ def option_words(settings: Mapping[str, Any], keys: Iterable[str] | None = None)
     ['--per-domain=true', '--swap', 'a', 'b', '--seed=3']
     >>> option_words({"skins": ["a", "-b"], "set": [["test", "a"], ["ood", "b"]]})
     ['--skins=a', '--skins=-b', '--set', 'test', 'a', '--set', 'ood', 'b']
+    >>> option_words({"control": {"steps": 0}, "chat_template_kwargs": {"enable_thinking": False}})
+    ['--control.steps=0', '--chat-template-kwargs={"enable_thinking": false}']
     """
     words = []
     for key in settings if keys is None else keys:
         option, value = f"--{key.replace('_', '-')}", settings.get(key)
-        if isinstance(value, dict):
+        if isinstance(value, dict) and key.endswith("_kwargs"):  # its keys are not ours
+            words += [f"{option}={json.dumps(value)}"] if value else []
+        elif isinstance(value, dict):
             words += option_words({f"{key}.{inner}": inside for inner, inside in value.items()})
         elif isinstance(value, list) and value and isinstance(value[0], list):
             for texts in value:  # the option is repeated

@@ -30,6 +30,7 @@ from worldprobe.settings.study import extended
 
 #: Keys that do something with some engines only.
 _OF_ENGINES = {
+    "chat_template_kwargs": ("transformers", "vllm", "openai"),
     "endpoint": ("openai",),
     "tokenizer": ("openai",),
     "concurrency": ("openai",),
@@ -175,6 +176,11 @@ class Loading(Block):
     concurrency: Count | None = None
     """Number of requests in flight, for the engine openai; by default the engine's."""
 
+    chat_template_kwargs: dict[str, bool | int | float | str] = {}
+    """Variables of the chat template, such as `{enable_thinking: false}` for answers without
+    thoughts; on the command line as JSON. Servers take them as vLLM, SGLang and llama.cpp do.
+    """
+
     trust_remote_code: bool = False
     """Whether the checkpoint's own code is run; only for code that you have read."""
 
@@ -204,10 +210,18 @@ class Loading(Block):
             fix = "Add endpoint: the base URL of the server, e.g. http://127.0.0.1:8000/v1."
             yield ("engine",), "openai needs an endpoint.", fix
         for key, engines in _OF_ENGINES.items():
-            is_given = key in self.model_fields_set and getattr(self, key) not in (None, False)
+            is_given = key in self.model_fields_set and getattr(self, key) not in (None, False, {})
             if is_given and self.engine not in engines:
                 problem = f"does nothing with the engine {self.engine}."
                 yield (key,), problem, f"Remove it; it is for {' and '.join(engines)}."
+        for key, value in self.chat_template_kwargs.items():
+            if str(value).lower() in ("true", "false") and isinstance(value, str):
+                fix = f'Write {key}: {value.lower()} (JSON: {{"{key}": {value.lower()}}}).'
+                yield (
+                    ("chat_template_kwargs", key),
+                    "is a text, which a template counts as true.",
+                    fix,
+                )
         for key in () if self.engine != "openai" or self.tokenizer else _OF_TOKENIZERS:
             if getattr(self, key, "auto") not in (False, "auto"):
                 problem = "does nothing with the engine openai without a tokenizer."

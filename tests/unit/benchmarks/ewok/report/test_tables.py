@@ -119,7 +119,7 @@ def test_a_paradigm_that_was_not_run_for_a_model_is_a_dash(paper_study):
 
 def test_table_3_shows_stars_and_the_fits_own_words(paper_study):
     made_by = Provenance(details={"notes": ["The model is singular: the variance of Item is 0."]})
-    sheet = statistics.mixed_model(paper_study.coefficients, made_by)
+    sheet = statistics.mixed_model(paper_study.coefficients, made_by, Roster())
     assert "singular: the variance of Item is 0" in sheet.to_markdown()
     first = paper_study.coefficients.sort_values("position").iloc[0]
     assert sheet.cells()[0][2] == f"{first.estimate:.2f} {first.stars}".replace("-", "−")

@@ -171,7 +171,10 @@ class Responses(Table, name="responses", version=1, key=["item_id", "eval_type",
         "The parsed rating or choice; missing where none was found.", nullable=True
     )
     status: str = column(
-        isin=["ok", "no_numeral", "out_of_range", "truncated", "not_finite", "failed"]
+        isin=[
+            *("ok", "no_numeral", "out_of_range", "truncated", "not_finite", "content_filter"),
+            *("refused", "failed"),
+        ]
     )
 
 

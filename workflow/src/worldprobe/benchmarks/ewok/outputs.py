@@ -178,7 +178,10 @@ def answers(study: Study, model: str) -> list[str]:
 
 
 def judgements(
-    study: Study, eval_types: Iterable[str] | None = None, condition: str | None = None
+    study: Study,
+    eval_types: Iterable[str] | None = None,
+    condition: str | None = None,
+    models: Iterable[str] | None = None,
 ) -> list[str]:
     """Judgements of a study's models; a release's, where it replaces them.
 
@@ -186,14 +189,14 @@ def judgements(
         study: a validated study, without models that have no answers.
         eval_types: ways of asking (all).
         condition: whose items were asked about (the reference).
+        models: whose (all).
     """
     where = condition or reference(study)
     if is_released(study):
         return [paths(study).judgements(where, "released", "released")]
     names = study["ewok"]["eval_types"] if eval_types is None else eval_types
-    return [
-        paths(study).judgements(where, name, model) for name in names for model in study["models"]
-    ]
+    chosen = list(study["models"] if models is None else models)
+    return [paths(study).judgements(where, name, model) for name in names for model in chosen]
 
 
 def prompted_judgements(study: Study) -> list[str]:
@@ -210,11 +213,15 @@ def baseline_judgements(study: Study, condition: str | None = None) -> list[str]
 
 
 def regressed(study: Study) -> list[str]:
-    """Judgements that the regressions explain; in the fullest model, also those of baselines, which
-    are features there.
+    """Judgements that the regressions explain: of published models, and of controls only where
+    there is no other model, because what controls were taught hides what models know; in the
+    fullest model, also those of baselines, which are features there.
     """
     is_full = study["ewok"]["mixed_model"]["random_effects"] == "maximal" and not is_released(study)
-    return judgements(study, ["logprobs"]) + (baseline_judgements(study) if is_full else [])
+    published = [name for name, card in study["models"].items() if not card.get("control")]
+    return judgements(study, ["logprobs"], models=published or None) + (
+        baseline_judgements(study) if is_full else []
+    )
 
 
 def summarized(study: Study) -> list[str]:

@@ -18,7 +18,7 @@ from pydantic import Field
 from worldprobe.benchmarks.ewok.study import PROMPTS, prompt_file
 from worldprobe.benchmarks.ewok.vocabulary import Way, normalize_text
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.inference.dialogue import Exchange, OneRound, converse, first_numeral
+from worldprobe.inference.dialogue import NO_REPLY, Exchange, OneRound, converse, first_numeral
 from worldprobe.inference.requests import near_tie_of, run_requests
 from worldprobe.inference.store import Store
 from worldprobe.log import LOGGER
@@ -464,11 +464,13 @@ def _counts(
                 " tokens (thoughts)"
             )
             LOGGER.warning(problem, unfinished, len(replies))
-    if counts["status"].get("not_finite"):
+    none = {status: n for status, n in counts["status"].items() if status in NO_REPLY.values()}
+    if none:
         LOGGER.warning(
-            "the model computed NaN or infinity for %d of %d prompts",
-            counts["status"]["not_finite"],
+            "%d of %d prompts have no reply and count as unread: %s",
+            sum(none.values()),
             len(replies),
+            none,
         )
     margins = [reply.margin for reply in replies if reply.margin is not None]
     if tolerance is not None and margins:

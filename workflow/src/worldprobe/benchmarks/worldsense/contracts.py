@@ -13,14 +13,16 @@ official layout writes it as an empty string):
 * invalid: the last reply contains no accepted answer (constrained: the best two are exactly as
   likely),
 * ambiguous: it contains several, or denies one of three,
-* refused: it declines to answer, or says that this cannot be decided where that is no alternative,
+* refused: it declines to answer, or says that this cannot be decided where that is no alternative;
+  or its server marks it as a refusal,
+* content_filter: the server's filter withheld it,
 * length: the last reply was cut by the limit of tokens, so that its end is not there,
 * truncated: the prompt did not fit into the model's context, so that the question was not asked,
 * not_finite: the model computed NaN or infinity.
 
 A trial was asked twice where ``follow_up`` has a value: the first reply gave no answer for certain,
 or was cut. By the paper's rule (``reading.rule`` in the provenance is last_word) the last word is
-the answer, and nothing is ambiguous or refused.
+the answer, nothing is ambiguous, and refused is what the server marks so.
 """
 
 from __future__ import annotations
@@ -70,7 +72,10 @@ class Trials(Table, name="trials", version=2, key=["number"], unique=["trial_id"
 
 
 #: ok, and why there is no answer, in the order in which they are shown.
-RESPONSE_STATUSES = ("ok", "invalid", "ambiguous", "refused", "length", "truncated", "not_finite")
+RESPONSE_STATUSES = (
+    *("ok", "invalid", "ambiguous", "refused", "content_filter", "length", "truncated"),
+    "not_finite",
+)
 #: Through the model's chat template, or as text that it continues.
 FORMS = ("chat", "text")
 

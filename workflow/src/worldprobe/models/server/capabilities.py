@@ -13,7 +13,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
@@ -29,10 +29,12 @@ from worldprobe.models.reasoning import (
     split_thoughts,
 )
 from worldprobe.models.server.endpoint import (
+    CHAT_PATH,
     DIALECTS,
     Client,
     Endpoint,
     MalformedAnswerError,
+    only_streams,
     unknown_model,
 )
 
@@ -53,6 +55,10 @@ ONE_WORD = [{"role": "user", "content": "Reply with one word: yes"}]
 ONE_WORD_TOKENS = 1024
 #: A reply of more tokens than this is no word.
 FEW_TOKENS = 64
+#: Nats by which half precision moves a token's log probability from one batch to another.
+SAME_TOKEN = 0.25
+#: No tokenizer writes so many words in one token on average.
+WORDS_PER_TOKEN = 2
 
 Found = TypeVar("Found")
 
@@ -74,6 +80,8 @@ def read_echo(answer: Any) -> dict[str, Any]:
 
     Raises:
         MalformedAnswerError: there are none.
+        ValueError: a log probability is no number, not even one in quotation marks (``-Infinity``
+            is none in JSON).
     """
     logprobs = answer["choices"][0].get("logprobs")
     if not logprobs or not logprobs.get("tokens"):
@@ -81,7 +89,8 @@ def read_echo(answer: Any) -> dict[str, Any]:
     lengths = {len(logprobs[key]) for key in ("tokens", "token_logprobs", "text_offset")}
     if len(lengths) != 1:
         raise MalformedAnswerError("lists of different lengths")
-    return logprobs
+    values = [None if value is None else float(value) for value in logprobs["token_logprobs"]]
+    return {**logprobs, "token_logprobs": values}
 
 
 def constrain(kind: str, options: Sequence[str]) -> dict[str, Any]:
@@ -152,7 +161,9 @@ def attempt(
     try:
         return endpoint.ask_one(question)
     except UserError as error:
-        if getattr(error.__cause__, "status_code", None) in (400, 404, 405, 422, 501):
+        refusal = error.__cause__
+        is_refused = getattr(refusal, "status_code", None) in (400, 404, 405, 422, 501)
+        if is_refused and not only_streams(refusal):
             return None
         raise
 
@@ -164,7 +175,7 @@ def probe_text(endpoint: Endpoint, model: str) -> dict[str, Any] | None:
 
 def probe_chat(endpoint: Endpoint, model: str) -> dict[str, Any] | None:
     """The answer to a fixed message; None where the server offers no chat."""
-    return _probe(endpoint, "/chat/completions", {"model": model, "messages": ONE_MESSAGE})
+    return _probe(endpoint, CHAT_PATH, {"model": model, "messages": ONE_MESSAGE})
 
 
 def probe_dialects(endpoint: Endpoint, model: str) -> dict[str, Any] | None:
@@ -189,7 +200,7 @@ def drops_messages(endpoint: Endpoint, model: str, n_prompt: int | None) -> bool
     if not n_prompt:
         return False
     body = {"model": model, "messages": HELLO, "max_tokens": 1, "temperature": 0}
-    answer = attempt(endpoint, "/chat/completions", body, dict) or {}
+    answer = attempt(endpoint, CHAT_PATH, body, dict) or {}
     n_short = (answer.get("usage") or {}).get("prompt_tokens")
     return isinstance(n_short, int) and n_prompt < n_short + FEWER
 
@@ -205,9 +216,13 @@ def _probe(endpoint: Endpoint, path: str, body: Mapping[str, Any]) -> dict[str, 
     return attempt(endpoint, path, {**body, "max_tokens": length, "temperature": 0}, read)
 
 
-def opens_unseen(endpoint: Endpoint, model: str, how: Mapping[str, Any]) -> bool:
-    """Does the server's chat template open thoughts, so that they are closed in the text but not
-    opened?
+#: Where a model's thoughts are opened: nowhere, in its own text or apart from it, or by the chat
+#: template, so that they are closed in the text but not opened.
+Thoughts = Literal["", "seen", "unseen"]
+
+
+def probe_thoughts(endpoint: Endpoint, model: str, how: Mapping[str, Any]) -> Thoughts:
+    """Does a model think before it answers in a conversation?
 
     Args:
         endpoint: the server.
@@ -215,16 +230,13 @@ def opens_unseen(endpoint: Endpoint, model: str, how: Mapping[str, Any]) -> bool
         how: further fields of the request, as in those for replies.
     """
 
-    def read(answer: Any) -> tuple[str, bool]:
-        message, usage = answer["choices"][0]["message"], answer.get("usage") or {}
-        is_marked = bool(message.get("reasoning_content") or message.get("reasoning"))
+    def read(answer: Any) -> tuple[str, bool, bool]:
+        usage = answer.get("usage") or {}
         n_thoughts = _as_count(
             (usage.get("completion_tokens_details") or {}).get("reasoning_tokens")
         )
-        return (
-            read_text(answer),
-            is_marked or (usage.get("completion_tokens") or 0) - n_thoughts <= FEW_TOKENS,
-        )
+        is_apart = bool(thoughts_apart(answer) or n_thoughts)
+        return read_text(answer), is_apart, count_tokens(answer) <= FEW_TOKENS
 
     body = {
         "model": model,
@@ -233,11 +245,11 @@ def opens_unseen(endpoint: Endpoint, model: str, how: Mapping[str, Any]) -> bool
         "messages": ONE_WORD,
         **how,
     }
-    text, is_clear = attempt(endpoint, "/chat/completions", body, read) or ("", True)
+    text, is_apart, is_short = attempt(endpoint, CHAT_PATH, body, read) or ("", False, True)
     thoughts, reply = split_thoughts(text)
-    if thoughts or reply != text:
-        return closes_only(text)
-    if not is_clear:
+    if is_apart or thoughts or reply != text:
+        return "unseen" if closes_only(text) else "seen"
+    if not is_short:
         LOGGER.warning(
             "%s writes more than %d tokens where one word is asked for, and marks no thoughts. If"
             " it thinks, start its server with a reasoning parser: thoughts without marks cannot be"
@@ -245,7 +257,7 @@ def opens_unseen(endpoint: Endpoint, model: str, how: Mapping[str, Any]) -> bool
             model,
             FEW_TOKENS,
         )
-    return False
+    return ""
 
 
 def probe_echo(endpoint: Endpoint, model: str) -> tuple[int, list[str], bool] | None:
@@ -257,7 +269,7 @@ def probe_echo(endpoint: Endpoint, model: str) -> tuple[int, list[str], bool] | 
         try:
             echoed = str(answer["choices"][0]["text"])
             return read_echo(answer) if echoed.strip() == text.strip() else None
-        except (MalformedAnswerError, KeyError, IndexError, TypeError, AttributeError):
+        except (MalformedAnswerError, KeyError, IndexError, TypeError, AttributeError, ValueError):
             return None
 
     found = []
@@ -273,9 +285,29 @@ def probe_echo(endpoint: Endpoint, model: str) -> tuple[int, list[str], bool] | 
     if located is None or (values and not any(values)):  # zeros are no log probabilities
         return None
     starts = located[0]
-    inside, alone, spaced = (logprobs["tokens"][starts:] for logprobs in found)
-    adds_space = inside == alone * 2 and spaced != alone
+    if _is_shifted(starts, found[0], found[1]):
+        return None
+    inside, bare, spaced = (logprobs["tokens"][starts:] for logprobs in found)
+    adds_space = inside == bare * 2 and spaced != bare
     return starts, list(found[0]["tokens"][:starts]), adds_space
+
+
+def _is_shifted(starts: int, twice: Mapping[str, Any], once: Mapping[str, Any]) -> bool:
+    """Does a log probability depend on what comes behind its token, or lacks a token one that has
+    something before it?
+
+    Args:
+        starts: start tokens of both texts.
+        twice: the echo of "a a".
+        once: that of "a".
+    """
+    if twice["tokens"][: starts + 1] != once["tokens"] or len(twice["tokens"]) < 2:
+        return False  # another cutting, whose values differ
+    values = twice["token_logprobs"]
+    first, alone = values[starts], once["token_logprobs"][starts]
+    if first is None or alone is None:
+        return first is not alone or starts > 0 or values[-1] is None
+    return bool(abs(first - alone) > SAME_TOKEN)
 
 
 def has_marks(endpoint: Endpoint, model: str) -> bool:
@@ -316,9 +348,7 @@ def probe_constraint(endpoint: Endpoint, model: str, chat: bool) -> str | None:
             **constrain(kind, [SHIBBOLETH]),
         }
         asked = {"messages": HELLO} if chat else {"prompt": "a"}
-        text = attempt(
-            endpoint, "/chat/completions" if chat else "/completions", {**how, **asked}, read_text
-        )
+        text = attempt(endpoint, CHAT_PATH if chat else "/completions", {**how, **asked}, read_text)
         if text is not None and text.strip() == SHIBBOLETH:
             return kind
     return None
@@ -386,16 +416,50 @@ def messages(prompt: Prompt) -> list[dict[str, str]]:
     return [{"role": message.role, "content": message.content} for message in prompt]
 
 
-def read_finish(answer: Any, stops: Sequence[str]) -> Finish:
+def read_finish(answer: Any, stops: Sequence[str] = ()) -> Finish:
     """Why writing ended. Most servers report a stop text like an end token: the stop is assumed
     where one was set.
     """
     choice = answer["choices"][0]
-    if choice.get("finish_reason") == "length":
-        return "length"
+    if _refusal(choice):
+        return "refusal"
+    if (finish := choice.get("finish_reason")) in ("length", "content_filter", "refusal"):
+        return cast("Finish", finish)
     if "stop_reason" in choice:  # vLLM: the stop text, or the number or absence of an end token
         return "stop" if isinstance(choice["stop_reason"], str) else "end"
     return "stop" if stops else "end"
+
+
+def _refusal(choice: Mapping[str, Any]) -> str:
+    """The words in which a model refuses, where the server puts them apart from replies."""
+    message = choice.get("message") or {}
+    return str(message.get("refusal") or _joined(message.get("content"), ["refusal"]))
+
+
+def check_length(endpoint: Endpoint, asked: Mapping[str, Any], answer: Any) -> None:
+    """A server must have read all that it was asked.
+
+    Args:
+        endpoint: the server.
+        asked: ``prompt`` (text or token ids) or ``messages``.
+        answer: what it answered.
+
+    Raises:
+        UserError: it counts fewer tokens than so many words can have.
+    """
+    texts = [message["content"] for message in asked.get("messages", ())]
+    texts += [asked["prompt"]] if isinstance(asked.get("prompt"), str) else []
+    details = (answer.get("usage") or {}).get("prompt_tokens_details") or {}
+    n_read = count_tokens(answer, "prompt_tokens")
+    n_words = sum(len(text.split()) for text in texts)
+    if n_read and WORDS_PER_TOKEN * (n_read + _as_count(details.get("cached_tokens"))) < n_words:
+        raise UserError(
+            endpoint.url,
+            f"read {n_read} tokens of a prompt of {n_words} words: it cuts prompts that are longer"
+            " than its context.",
+            "Start it with a longer context (Ollama: OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size;"
+            " vLLM: --max-model-len), or ask shorter prompts.",
+        )
 
 
 def count_tokens(
@@ -418,15 +482,37 @@ def is_sound(answer: Any) -> bool:
     values = logprobs.get("token_logprobs") or [
         entry.get("logprob") for entry in logprobs.get("content") or ()
     ]
-    return all(value is not None and math.isfinite(value) for value in values)
+    return all(value is not None and math.isfinite(float(value)) for value in values)
 
 
 def thoughts_apart(answer: Any) -> str:
-    """Thoughts that a server puts into a field of their own."""
+    """Thoughts that a server puts into a field of their own, or into a part of the reply."""
     message = answer["choices"][0].get("message") or {}
-    return whole_characters(
-        str(message.get("reasoning_content") or message.get("reasoning") or "")
-    ).strip()
+    thoughts = str(message.get("reasoning_content") or message.get("reasoning") or "")
+    return whole_characters(thoughts or _joined(message.get("content"), THINKING)).strip()
+
+
+#: Kinds of parts of a reply: what is said, what is thought.
+SAYING, THINKING = ("text", "output_text", "refusal"), ("thinking", "reasoning")
+
+
+def _joined(content: Any, kinds: Sequence[str]) -> str:
+    """The text of a reply's parts of some kinds; their text may be in parts again.
+
+    >>> parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}]
+    >>> _joined(parts, THINKING), _joined([*parts, {"type": "text", "text": "TRUE"}], SAYING)
+    ('Hm.', 'TRUE')
+    """
+    if not isinstance(content, list):
+        return ""
+    texts = []
+    for part in content:
+        if part["type"] not in (*SAYING, *THINKING):
+            raise MalformedAnswerError(f"a part of type {str(part['type'])[:20]}")
+        if part["type"] in kinds:
+            inner = part[part["type"] if part["type"] in part else "text"]
+            texts.append(inner if isinstance(inner, str) else _joined(inner, SAYING))
+    return "".join(texts)
 
 
 def read_completion(
@@ -454,6 +540,8 @@ def read_completion(
         read_finish(answer, decoding.ends_early),
         count_tokens(answer, "prompt_tokens"),
     )
+    if finish in ("content_filter", "refusal"):
+        return Completion(text, finish, whole, was_cut, thoughts=thoughts, n_prompt_tokens=n_prompt)
     by_share = count or (lambda part: round(whole * len(part) / max(len(thoughts) + len(text), 1)))
     n_thoughts = _as_count((usage.get("completion_tokens_details") or {}).get("reasoning_tokens"))
     if not thoughts and not n_thoughts:
@@ -475,16 +563,18 @@ def read_completion(
 
 
 def read_text(answer: Any) -> str:
-    """What was written, of a completion or of a chat.
+    """What was written, of a completion or of a chat, without the parts that are thoughts.
 
     Raises:
-        TypeError: it is not text, e.g. a list of parts, of which some may be thoughts.
+        MalformedAnswerError: a part of it is neither text nor thoughts.
+        TypeError: it is not text.
     """
     choice = answer["choices"][0]
-    text = choice["message"]["content"] if "message" in choice else choice["text"]
-    if not isinstance(text, str | None):
+    text = choice["message"].get("content") if "message" in choice else choice["text"]
+    text = _joined(text, SAYING) if isinstance(text, list) else text or _refusal(choice)
+    if not isinstance(text, str):
         raise TypeError("not text")
-    return whole_characters(text or "")
+    return whole_characters(text)
 
 
 def whole_characters(text: str) -> str:

@@ -23,6 +23,8 @@ from worldprobe.files import check_address
 from worldprobe.log import LOGGER, SECONDS_BETWEEN_LINES
 
 KEY_VARIABLE = "OPENAI_API_KEY"
+#: Where conversations are asked, below the base URL.
+CHAT_PATH = "/chat/completions"
 #: Requests in flight.
 CONCURRENCY = 16
 #: Tries per question, with the growing waits of the openai package.
@@ -32,6 +34,14 @@ TIMEOUT = 300.0
 #: Seconds that questions in flight may still take after one has failed for good.
 SECONDS_FOR_THE_LAST = 2.0
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+#: How a refusal says that a stream of events must be asked for; nothing else of its words is read.
+WANTS_STREAM = re.compile(
+    r"only\W+(?:\w+\W+){0,2}stream|stream\W{0,5}true|requires? stream", re.IGNORECASE
+)
+#: Code of a refusal of what a filter does not let through (Azure).
+FILTERED = "content_filter"
+#: Where a response says what is wrong with an answer that its status calls well.
+FAILURE = "failure"
 #: Error codes that are printed, such as invalid_value or BadRequestError; any other may repeat a
 #: key or a prompt.
 CODE = re.compile(r"[a-z]+(_[a-z]+)+|[A-Z][A-Za-z]+Error")
@@ -42,6 +52,67 @@ Key = TypeVar("Key")
 
 class MalformedAnswerError(Exception):
     """An answer without the parts that the API promises."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A server's own failure, which it reports with status 200, or an answer that is none.
+
+    Attributes:
+        problem: what stands in the place of a reply.
+        status: the one that it should have had.
+        is_protocol: it is of OpenAI's protocol, so the address is right.
+    """
+
+    problem: str
+    status: int = 502
+    is_protocol: bool = True
+
+
+#: Parts of a message that a model may write; a completion has a text.
+PARTS = ("content", "text", "reasoning_content", "reasoning", "refusal", "tool_calls")
+NO_JSON = Failure("half a JSON or none", is_protocol=False)
+STREAM = Failure("a stream of events, which was not asked for")
+
+
+def failure_of(answer: Any) -> Failure | None:
+    """What is wrong with an answer that has status 200; None for a reply of a model.
+
+    >>> failure_of({"error": {"code": 429}})
+    Failure(problem='an error (code 429)', status=429, is_protocol=True)
+    >>> failure_of({"choices": []}).problem
+    'no choices'
+    >>> failure_of({"choices": [{"text": ""}], "usage": {"completion_tokens": 1}}) is None
+    True
+    """
+    if not isinstance(answer, dict):
+        return NO_JSON
+    choices = answer.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    choice = choice if isinstance(choice, dict) else {}
+    error = answer.get("error") or choice.get("error")
+    if error or choice.get("finish_reason") == "error":
+        stated = str(error.get("code")) if isinstance(error, dict) else ""
+        code = (
+            400
+            if stated == FILTERED
+            else int(stated)
+            if stated.isdecimal() and len(stated) < 5
+            else 0
+        )
+        problem = f"an error{f' (code {code})' if code else ''}"
+        return Failure(problem, code) if 400 <= code < 600 else Failure(problem)
+    if not choice:
+        return Failure("no choices", is_protocol=False)
+    message = choice["message"] if isinstance(choice.get("message"), dict) else choice
+    is_said = choice.get("finish_reason") in (FILTERED, "refusal", "length")
+    if is_said or any(message.get(part) for part in PARTS):
+        return None
+    # A model that ends at once writes one token, its end; some servers count no tokens at all.
+    usage = answer.get("usage")
+    n_tokens = usage.get("completion_tokens") if isinstance(usage, dict) else None
+    is_null = n_tokens is None and message.get("content", "") is None
+    return Failure("an empty reply of no tokens") if n_tokens == 0 or is_null else None
 
 
 @dataclass
@@ -92,7 +163,7 @@ class Dialect:
         the reply.
         """
         left_out = () if self.takes_temperature else ("temperature", "seed", "stop", "logit_bias")
-        is_chat = path.endswith("/chat/completions")
+        is_chat = path == CHAT_PATH
         return {
             self.length if is_chat and key == "max_tokens" else key: body[key]
             for key in body
@@ -116,20 +187,38 @@ class Client:
         connection: an ``openai.AsyncOpenAI``.
         spending: counts tokens.
         dialect: how requests are put.
+        chat_template_kwargs: variables of the chat template, for every conversation.
     """
 
-    def __init__(self, connection: Any, spending: Spending, dialect: Dialect = PLAIN) -> None:
+    def __init__(
+        self,
+        connection: Any,
+        spending: Spending,
+        dialect: Dialect = PLAIN,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
         self._connection, self._spending, self._dialect = connection, spending, dialect
+        self._of_chats = (
+            {"chat_template_kwargs": chat_template_kwargs} if chat_template_kwargs else {}
+        )
 
     async def get(self, path: str) -> Any:
         """The JSON at a path."""
         return await self._connection.get(path, cast_to=object)
 
     async def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """The JSON that answers a request."""
-        found = await self._connection.post(
-            path, body=self._dialect.spoken(path, body), cast_to=object
-        )
+        """The JSON that answers a request; a filter's refusal of a prompt is an answer, too."""
+        import openai
+
+        body = {**body, **(self._of_chats if path == CHAT_PATH else {})}
+        try:
+            found = await self._connection.post(
+                path, body=self._dialect.spoken(path, body), cast_to=object
+            )
+        except openai.BadRequestError as error:
+            if error.code != FILTERED:
+                raise
+            return {"choices": [{"message": {"content": None}, "finish_reason": FILTERED}]}
         usage = found.get("usage") if isinstance(found, dict) else None
         name = found.get("model") if isinstance(found, dict) else None
         if isinstance(name, str) and (name := printable(name)[:200]) not in self._spending.models:
@@ -161,6 +250,7 @@ class Endpoint:
         attempts: tries per question.
         timeout: seconds until an answer counts as lost.
         spending: limits of what is asked; none, if not given.
+        chat_template_kwargs: variables of the server's chat template.
 
     Raises:
         UserError: the URL is not valid or contains a key or password, or the key in the environment
@@ -174,6 +264,7 @@ class Endpoint:
         attempts: int = ATTEMPTS,
         timeout: float = TIMEOUT,
         spending: Spending | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         parts = check_address(
             url,
@@ -189,6 +280,8 @@ class Endpoint:
         self.concurrency, self.attempts, self.timeout = concurrency, attempts, timeout
         self.spending = spending or Spending()
         self.dialect = PLAIN
+        self.chat_template_kwargs = dict(chat_template_kwargs or {})
+        self._has_replied = False
         self.is_local = parts.hostname in LOOPBACK
         self._address = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
         self._key = read_key()
@@ -224,7 +317,7 @@ class Endpoint:
             except OSError as error:
                 raise self._refusal(error) from error
         connection = self._connect()
-        client = Client(connection, self.spending, self.dialect)
+        client = Client(connection, self.spending, self.dialect, self.chat_template_kwargs)
         loop = asyncio.new_event_loop()
         running: dict[asyncio.Task[Answer], Key] = {}
 
@@ -283,7 +376,10 @@ class Endpoint:
             # A redirect is not followed: it would take items, and maybe the key, to an address that
             # nobody named.
             transport = DefaultAsyncHttpxClient(
-                verify=_certificates(), trust_env=not self.is_local, follow_redirects=False
+                verify=_certificates(),
+                trust_env=not self.is_local,
+                follow_redirects=False,
+                event_hooks={"response": [self._restate]},
             )
         except Exception as error:
             # whatever the proxy variables make of it, and never its text: they may contain a
@@ -301,6 +397,28 @@ class Endpoint:
             timeout=self.timeout,
             http_client=transport,
         )
+
+    async def _restate(self, response: Any) -> None:
+        """Give a failure that comes with status 200 the status that it should have, so that it is
+        tried again as any other.
+
+        What is no answer at all is not tried again before the first reply: then the address is
+        wrong.
+        """
+        if response.request.method != "POST" or response.status_code != 200:
+            return
+        await response.aread()
+        is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+        try:
+            failure = STREAM if is_stream else failure_of(response.json())
+        except ValueError:
+            failure = NO_JSON
+        if failure is None:
+            self._has_replied = True
+            return
+        response.status_code, response.extensions[FAILURE] = failure.status, failure
+        if failure is STREAM or not (failure.is_protocol or self._has_replied):
+            response.headers["x-should-retry"] = "false"
 
     async def _wait_for_any(
         self, running: Mapping[asyncio.Task[Any], Any]
@@ -349,12 +467,25 @@ class Endpoint:
                 f"cannot be reached ({_root(error)}).",
                 "Start the server, or fix --endpoint (address, port, /v1 at its end).",
             )
-        if isinstance(error, MalformedAnswerError):
+        response = getattr(error, "response", None)
+        failure: Failure | None = getattr(response, "extensions", {}).get(FAILURE)
+        is_foreign = failure and not failure.is_protocol and not self._has_replied
+        if isinstance(error, MalformedAnswerError) or is_foreign:
             return UserError(
                 self.url,
-                f"responds, but not with an OpenAI-style answer ({error}).",
-                "Check that --endpoint ends in /v1.",
+                "responds, but not with an OpenAI-style answer"
+                f" ({failure.problem if failure else error}).",
+                "Check that --endpoint ends in /v1, or see the server's own log.",
             )
+        if failure is STREAM:
+            fix = "Turn streaming off at the server, or at what stands before it."
+            return UserError(self.url, f"answers with {failure.problem}.", fix)
+        if failure and failure.status >= 500:
+            problem = f"answers with {failure.problem} (tried {tried})."
+            return UserError(self.url, problem, kept)
+        if only_streams(error):
+            problem = "answers as a stream of events only, which is not read here."
+            return UserError(self.url, problem, "Name another model, or another server.")
         if status is not None and 300 <= status < 400:
             return UserError(
                 self.url,
@@ -366,6 +497,10 @@ class Endpoint:
             401: (
                 "does not accept the key." if self._key else "requires a key, and none is set.",
                 key,
+            ),
+            402: (
+                "asks for payment (status 402): the credits are used up.",
+                "Add credits, or use another key or model. " + kept,
             ),
             403: (
                 "does not allow this with your key.",
@@ -392,6 +527,12 @@ class Endpoint:
 def _certificates() -> ssl.SSLContext:
     """The system's certificates, read once: that takes longer than most questions."""
     return ssl.create_default_context()
+
+
+def only_streams(error: BaseException | None) -> bool:
+    """Does a server refuse because no stream of events was asked for?"""
+    said = f"{error} {getattr(error, 'body', '')}"
+    return getattr(error, "status_code", None) == 400 and bool(WANTS_STREAM.search(said))
 
 
 def describe_error(error: BaseException | None) -> str:

@@ -33,6 +33,7 @@ from worldprobe.models.engine import (
 from worldprobe.models.reasoning import UNSEEN, part_thoughts
 from worldprobe.models.server import capabilities
 from worldprobe.models.server.endpoint import (
+    CHAT_PATH,
     PLAIN,
     Client,
     Endpoint,
@@ -53,7 +54,6 @@ BIAS = 100
 TOP = 20
 #: Makes a vLLM server report the ids of the tokens that it wrote; its texts can lose tokens of a
 #: single byte.
-CHAT_PATH = "/chat/completions"
 IDS = {"return_token_ids": True}
 
 
@@ -189,7 +189,7 @@ class OpenaiEngine:
         if decoding.temperature > 0:
             how |= {"temperature": decoding.temperature, "seed": decoding.seed}
 
-        unseen = UNSEEN if self._talks(prompts, skip) and self._opens_thoughts else ""
+        unseen = UNSEEN if self._talks(prompts, skip) and self._thoughts == "unseen" else ""
 
         def question(
             place: int, path: str, prompt: Mapping[str, Any], was_cut: bool
@@ -206,6 +206,7 @@ class OpenaiEngine:
 
             async def ask(server: Client) -> Completion:
                 answer = await server.post(path, self._body(prompt, how | more))
+                capabilities.check_length(self.endpoint, prompt, answer)
                 if self.is_vllm and not capabilities.is_sound(answer):
                     return Completion("", "not_finite", 0, was_cut)
                 before, new = (
@@ -254,9 +255,16 @@ class OpenaiEngine:
 
         Raises:
             UserError: the server knows no way to constrain an answer, or leaves out what is asked
-                in a conversation.
+                in a conversation; or the model thinks before it answers one.
         """
-        self._talks(prompts, skip)
+        if self._talks(prompts, skip) and self._thoughts:
+            raise UserError(
+                self.endpoint.url,
+                f"lets {self.model} think before it answers, so a constrained answer would be the"
+                " first word of its thoughts.",
+                "Turn them off (chat_template_kwargs of the model's card, e.g. {enable_thinking:"
+                " false}), or ask for free answers.",
+            )
         sets = {
             one: Options(self.encoder.tokenizer, one) if self.encoder is not None else None
             for one in dict.fromkeys(map(tuple, options))
@@ -280,8 +288,11 @@ class OpenaiEngine:
 
             async def ask(server: Client) -> Completion:
                 answer = await server.post(path, self._body(prompt, how))
+                capabilities.check_length(self.endpoint, prompt, answer)
                 if self.is_vllm and not capabilities.is_sound(answer):
                     return Completion("", "not_finite", 0, was_cut)
+                if (finish := capabilities.read_finish(answer)) in ("content_filter", "refusal"):
+                    return Completion(capabilities.read_text(answer), finish, 0, was_cut)
                 option: str | None = capabilities.read_text(answer).strip()
                 margin = _chat_margin(answer, one) if is_chat else None
                 if reads_ids and allowed is not None:
@@ -304,7 +315,7 @@ class OpenaiEngine:
 
         yield from self.endpoint.ask(self._questions(prompts, OPTION_ROOM, skip, question))
 
-    def rendered(self, prompt: Prompt) -> str:
+    def rendered(self, prompt: Prompt, chooses: bool = False) -> str:
         """See ``Engine.rendered``; the server applies its own chat template, so a conversation is
         given as its messages.
         """
@@ -336,9 +347,9 @@ class OpenaiEngine:
         return capabilities.drops_messages(self.endpoint, self.model, n_tokens)
 
     @cached_property
-    def _opens_thoughts(self) -> bool:
-        """Whether a conversation's prompt opens thoughts, which only the server sees."""
-        return capabilities.opens_unseen(
+    def _thoughts(self) -> capabilities.Thoughts:
+        """Whether the model thinks before it answers in a conversation."""
+        return capabilities.probe_thoughts(
             self.endpoint, self.model, {"skip_special_tokens": False} if self.keeps_special else {}
         )
 
@@ -433,8 +444,8 @@ def _chat_margin(answer: Any, options: Sequence[str]) -> float | None:
     content = (answer["choices"][0].get("logprobs") or {}).get("content")
     best: dict[str, float] = {}
     for entry in content[0].get("top_logprobs") or () if content else ():
-        if entry["token"] in options and entry["logprob"] > FLOOR:
-            best[entry["token"]] = max(best.get(entry["token"], FLOOR), float(entry["logprob"]))
+        if entry["token"] in options and (value := float(entry["logprob"])) > FLOOR:
+            best[entry["token"]] = max(best.get(entry["token"], FLOOR), value)
     ranked = sorted(best.values(), reverse=True)
     return ranked[0] - ranked[1] if len(ranked) > 1 else None
 
@@ -446,6 +457,7 @@ def open_engine(
     bos: str = "auto",
     concurrency: int | None = None,
     trust_remote_code: bool = False,
+    chat_template_kwargs: Mapping[str, Any] | None = None,
     **patience: Any,
 ) -> OpenaiEngine:
     """Find out what a server offers for a model.
@@ -458,15 +470,16 @@ def open_engine(
         bos: auto, always or never, with a tokenizer; see ``Encoder``.
         concurrency: requests in flight.
         trust_remote_code: the tokenizer's own code may run.
+        chat_template_kwargs: variables of the server's chat template.
         **patience: attempts, timeout and spending; see ``Endpoint``.
 
     Raises:
-        UserError: the server is not there, refuses the key, or serves no such model; or the
-            tokenizer is not the model's.
+        UserError: the server is not there, refuses the key, or serves no such model; it takes no
+            variables of its chat template; or the tokenizer is not the model's.
     """
     if concurrency:
         patience["concurrency"] = concurrency
-    endpoint = Endpoint(url, **patience)
+    endpoint = Endpoint(url, chat_template_kwargs=chat_template_kwargs, **patience)
     card = capabilities.find_model(endpoint, model)
     is_vllm = card.get("owned_by") == "vllm"
     longest = capabilities.longest_sequence(endpoint, card)
@@ -478,6 +491,11 @@ def open_engine(
     plain, chat = capabilities.probe_text(endpoint, model), capabilities.probe_chat(endpoint, model)
     if plain is None and chat is None:
         chat = capabilities.probe_dialects(endpoint, model)
+    if chat is None and chat_template_kwargs:
+        problem = f"takes no conversation with chat_template_kwargs for {model}."
+        raise UserError(
+            endpoint.url, problem, "Remove them, or set them where the server is started."
+        )
     if plain is None and chat is None:
         raise UserError(
             endpoint.url,
@@ -535,6 +553,7 @@ def open_engine(
         trust_remote_code=trust_remote_code,
         tokenizer=fingerprint(encoder.tokenizer) if encoder else None,
         set_up=set_up,
+        chat_template_kwargs=endpoint.chat_template_kwargs,
         notes={
             "device": "the server's",
             "tokenizer": encoder.tokenizer.origin if encoder else "the server's",

@@ -39,7 +39,7 @@ class _Handler(BaseHTTPRequestHandler):
         text = replies[int(_drawn(body["model"], asked) * len(replies))]
         is_chat = self.path.endswith("/chat/completions")
         written = {"message": {"role": "assistant", "content": text}} if is_chat else {"text": text}
-        counts = {"prompt_tokens": len(asked.split()), "completion_tokens": len(text.split())}
+        counts = {"prompt_tokens": len(asked.split()), "completion_tokens": len(text.split()) + 1}
         self._reply(
             200,
             {

@@ -156,13 +156,15 @@ no_variance <- 0.005
 fit_slopes <- function(formula, rows, start = NULL) {
   parsed <- lme4::glFormula(formula, data = rows, family = binomial)
   deviance <- do.call(lme4::mkGlmerDevfun, parsed)
+  # Far from the optimum lme4's inner loop can end in NaN: such a place is no minimum, and no reason to stop the search.
+  somewhere <- function(place) tryCatch(deviance(place), error = function(e) 1e10)
   inner <- environment(deviance)
   n_theta <- length(parsed$reTrms$theta)
   evaluations <- 0
   groups <- names_of(parsed$reTrms$cnms)
   theta <- if (is.null(start)) {
     minqa::bobyqa(
-      rep(0.3, n_theta), function(theta) { evaluations <<- evaluations + 1; deviance(theta) },
+      rep(0.3, n_theta), function(theta) { evaluations <<- evaluations + 1; somewhere(theta) },
       lower = rep(0, n_theta), control = list(rhobeg = 0.15, rhoend = 2e-3, maxfun = 2000)
     )$par
   } else start[groups]
@@ -185,7 +187,7 @@ fit_slopes <- function(formula, rows, start = NULL) {
   place <- function(steps) c(thetas(steps[seq_len(n_moves)]), beta + as.vector(spread %*% steps[seq(to = n, length.out = length(beta))]))
   objective <- function(steps) {
     evaluations <<- evaluations + 1
-    deviance(place(steps))
+    somewhere(place(steps))
   }
   h <- 0.1
   at <- rep(0, n)
@@ -238,8 +240,10 @@ fit_slopes <- function(formula, rows, start = NULL) {
     objective(steps)
     list(diagonal = diag(chol2inv(inner$pp$RX())), log_det = 2 * sum(log(abs(diag(inner$pp$RX())))))
   }
+  # Where no standard deviation can move, or their covariance is not known, standard errors are lme4's, of the coefficients alone.
+  here <- at[seq_len(n_moves)]
+  found$std_error <- sqrt(covariance_at(here)$diagonal)
   if (n_moves > 0) {
-    here <- at[seq_len(n_moves)]
     ends <- lapply(seq_len(n_moves), function(i) lapply(c(1, -1), function(side) covariance_at(shifted(here, i, side))))
     slope_of <- function(name) sapply(ends, function(end) (end[[1]][[name]] - end[[2]][[name]]) / 2)
     inverse <- tryCatch(solve(of_theta), error = function(e) NULL)

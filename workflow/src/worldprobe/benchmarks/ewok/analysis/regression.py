@@ -564,8 +564,10 @@ def fit_mixed_model(
             *sorted(set(effects) - set(dropped), key=_intercepts_of_models_first),
         ]
     )
+    is_starred = structure == "intercepts" or len(design.models) not in FEW_MODELS
     notes = [
         *design.notes,
+        *([] if is_starred else [NO_STARS]),
         *_explain(design, random_sd, messages, gradient),
         *_structure(structure, formula, dropped),
     ]
@@ -587,12 +589,10 @@ def fit_mixed_model(
             | {"R": _version(robjects, "base")}
         ),
     }
-    return (
-        coefficient_table(
-            "mixed_model", design.terms, found["estimate"], found["std_error"], found["df"]
-        ),
-        details,
+    table = coefficient_table(
+        "mixed_model", design.terms, found["estimate"], found["std_error"], found["df"]
     )
+    return table if is_starred else table.assign(stars=""), details
 
 
 def _bare(term: Any) -> str:
@@ -712,6 +712,12 @@ def _explain(
     return notes
 
 
+#: numbers of models from which how models differ is hardly known, though slopes depend on it.
+FEW_MODELS = (2, 3)
+NO_STARS = (
+    "No stars with two or three models: where two models differ and there is nothing to find, 9% of"
+    " p values are below 0.05 and 4% below 0.01."
+)
 #: items that a coefficient must rest on: the scores of fewer nearly cancel in each, and so would
 #: its standard error.
 FEWEST_ITEMS = 20

@@ -28,7 +28,7 @@ from worldprobe.benchmarks.ewok.vocabulary import BASELINE_FEATURES
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import pairs_finding
-from worldprobe.report.model_names import Roster
+from worldprobe.report.model_names import Roster, counted
 from worldprobe.report.sheet import (
     ABSENT,
     DETECTABLE,
@@ -57,6 +57,8 @@ FEATURE_NAMES = BASELINE_FEATURES | {
     "n_words": "Number of words",
     "log_frequency": "Word frequency",
 }
+#: models that a note names; of more it says how many.
+MOST_NAMED = 4
 POINTS = {"domain_version": "one point per domain and version", "item": "one point per item"}
 CLUSTERS = {"domain_version": "domains", "item": "pairs of concepts"}
 FIXED_NOTE = (
@@ -150,10 +152,10 @@ def correlations(
     options=[Option("fit", "which fit of the table", ("mixed_model", "fixed_effects"))],
 )
 def mixed_model(
-    coefficients: pd.DataFrame, provenance: Provenance, fit: str = "mixed_model"
+    coefficients: pd.DataFrame, provenance: Provenance, roster: Roster, fit: str = "mixed_model"
 ) -> Sheet:
     """The regression with random effects; notes state the formula and what was dropped of it."""
-    return _regression(coefficients, provenance, fit)
+    return _regression(coefficients, provenance, roster, fit)
 
 
 @table(
@@ -165,12 +167,14 @@ def mixed_model(
     ),
     when=has_logprobs,
 )
-def fixed_effects(coefficients: pd.DataFrame, provenance: Provenance) -> Sheet:
+def fixed_effects(coefficients: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
     """The same of the regression without random effects."""
-    return _regression(coefficients, provenance, "fixed_effects")
+    return _regression(coefficients, provenance, roster, "fixed_effects")
 
 
-def _regression(coefficients: pd.DataFrame, provenance: Provenance, fit: str) -> Sheet:
+def _regression(
+    coefficients: pd.DataFrame, provenance: Provenance, roster: Roster, fit: str
+) -> Sheet:
     """Fixed effects with standard errors, z and p (of the mixed model also stars); the fit's own
     messages below (Table 3; Appendix A.5).
 
@@ -178,6 +182,7 @@ def _regression(coefficients: pd.DataFrame, provenance: Provenance, fit: str) ->
         coefficients: the Coefficients table, of one fit or several.
         provenance: of that table; ``details["notes"]`` contains what the fit said about convergence
             and singularity.
+        roster: names of the models.
         fit: which fit to print.
     """
     known = list(dict.fromkeys(coefficients.fit))
@@ -214,11 +219,20 @@ def _regression(coefficients: pd.DataFrame, provenance: Provenance, fit: str) ->
         ),
         notes=(
             STARS_NOTE if is_mixed else FIXED_NOTE,
+            *_regressed(provenance, roster),
             FOUND_NOTE,
             *_fit_notes(provenance),
         ),
         group="group",
     )
+
+
+def _regressed(provenance: Provenance, roster: Roster) -> list[str]:
+    """A note on whose judgements were explained."""
+    models = provenance.details.get("models", [])
+    named = f": {', '.join(roster.names(models))}" if len(models) <= MOST_NAMED else ""
+    apart = "" if any(roster[one].is_control for one in models) else " Control models are left out."
+    return [f"Answers of {counted(len(models), 'model')}{named}.{apart}"] if models else []
 
 
 def _with_stars(estimate: Any, stars: str = "") -> str:

@@ -27,7 +27,7 @@ from worldprobe.benchmarks.worldsense.inference.parse import differences, reader
 from worldprobe.benchmarks.worldsense.inference.prompts import SHARED, Pool, PromptSet
 from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE, answers_of, problem_type
 from worldprobe.errors import UserError
-from worldprobe.inference.dialogue import Exchange, Reader, Reading, converse, extend
+from worldprobe.inference.dialogue import NO_REPLY, Exchange, Reader, Reading, converse, extend
 from worldprobe.inference.requests import Generate, near_tie_of, run_requests
 from worldprobe.inference.store import Store
 from worldprobe.log import LOGGER
@@ -104,8 +104,8 @@ def decide(logprobs: Sequence[float], usual: np.ndarray) -> tuple[int, float]:
 
 
 def is_whole(reply: Completion) -> bool:
-    """Can a reply be read? Not one that was cut, nor one to a question that was cut."""
-    return reply.finish not in ("length", "not_finite") and not reply.prompt_was_cut
+    """Can a reply be read? Not one that was cut or withheld, nor one to a question that was cut."""
+    return reply.finish not in ("length", *NO_REPLY) and not reply.prompt_was_cut
 
 
 @dataclass(frozen=True)
@@ -145,8 +145,8 @@ class TrialDialogue:
         not there.
         """
         last = replies[-1]
-        if last.finish == "not_finite":
-            return Reading(None, "not_finite")
+        if last.finish in NO_REPLY:
+            return Reading(None, NO_REPLY[last.finish])
         if last.prompt_was_cut:
             return Reading(None, "truncated")
         if last.finish == "length":

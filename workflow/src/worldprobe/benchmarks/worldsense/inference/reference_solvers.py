@@ -555,7 +555,7 @@ class RuleEngine:
                 said = self._answer(_first_question(prompt))
                 yield i, Completion(said if said in options[i] else options[i][0], "end", 1)
 
-    def rendered(self, prompt: Prompt) -> str:
+    def rendered(self, prompt: Prompt, chooses: bool = False) -> str:
         """See ``Engine.rendered``."""
         return (
             prompt
