@@ -475,11 +475,11 @@ def _report_judged(judged: Judged, model: str) -> None:
     """Log how many targets are right, tied or missing."""
     rows = judged.table
     LOGGER.info(
-        "%s, %s: accuracy %.3f, pairing %.3f over %d targets; %d ties, %d near ties, %d missing",
+        "%s, %s: accuracy %.3f, %s over %d targets; %d ties, %d near ties, %d missing",
         model,
         ", ".join(sorted(rows["eval_type"].unique())),
         rows["accuracy"].mean(),
-        rows["pairing"].mean() if "pairing" in rows else float("nan"),
+        f"pairing {rows['pairing'].mean():.3f}" if "pairing" in rows else "no pairing",
         len(rows),
         rows["is_tie"].sum(),
         rows["is_near_tie"].sum(),

@@ -12,7 +12,7 @@ from worldprobe.benchmarks.ewok.analysis import judge
 from worldprobe.benchmarks.ewok.analysis.compare import compare_models
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize
 from worldprobe.benchmarks.ewok.contracts import Items, Judgements, TargetScores
-from worldprobe.contracts import read_provenance, read_table, write_table
+from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 
@@ -125,7 +125,7 @@ def test_cosines_and_likert_have_pairings_and_choice_has_none(items):
         for shown, value in given.items()
     ]
     answers = pd.DataFrame(rows).assign(status="ok", text="", prompt_digest="0" * 64)
-    judged = judge.judge_responses(items, answers, "m").table
+    judged = validate(judge.judge_responses(items, answers, "m").table, Judgements)
     by_way = judged.groupby("eval_type")
     assert by_way["pairing"].first().to_dict()["likert_free_zero"] == 1
     assert by_way["pairing"].count()["choice_free_zero"] == 0
