@@ -319,7 +319,7 @@ class Road:
         commands = {
             "comparisons": f"compare {' '.join(outputs.compared(study))}",
             "correlations": f"correlate {beside} --surface {surface} --points-out {table('feature_means')}",
-            "regression/fixed_effects": f"fit fixed-effects {' '.join(outputs.regressed(study))} --surface {surface}",
+            "regression/fixed_effects": f"fit fixed-effects {' '.join(outputs.regressed(study, self.registry))} --surface {surface}",
             "agreements": f"agree {' '.join(outputs.prompted_judgements(study))}",
             "plans": f"plan {scored}",
             "pooled_means": f"pool {scored} --orders-out {table('orders')}",

@@ -42,7 +42,9 @@ def compared() -> pd.DataFrame:
                 "n_clusters": 40,
             }
             rows.append(
-                row | {"n_items_b": 500, "n_items_a": 500, "enough_versions": 0, "finding": "x"}
+                row
+                | {"n_items_b": 500, "n_items_a": 500, "enough_versions": 0, "finding": "x"}
+                | {"n_targets": 200, "n_missing_a": 0, "n_missing_b": 0}
             )
     return validate(pd.DataFrame(rows), ConditionComparisons)
 

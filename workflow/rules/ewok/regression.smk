@@ -4,7 +4,7 @@
 rule fit_mixed_model:
     """The paper's mixed-effects logistic regression, or one with random slopes, in R's lme4."""
     input:
-        judgement_tables=ewok_outputs.regressed(ANSWERED),
+        judgement_tables=ewok_outputs.regressed(ANSWERED, registry),
         feature_table=ewok_outputs.surface_features(study),
     output:
         coefficient_table="<ewok>/regression/mixed_model.parquet",
@@ -31,7 +31,7 @@ rule fit_mixed_model:
 rule fit_fixed_effects:
     """Cross-check of the mixed model without R: fixed effects only, with standard errors clustered by item."""
     input:
-        judgement_tables=ewok_outputs.regressed(ANSWERED),
+        judgement_tables=ewok_outputs.regressed(ANSWERED, registry),
         feature_table=ewok_outputs.surface_features(study),
     output:
         coefficient_table="<ewok>/regression/fixed_effects.parquet",

@@ -212,13 +212,13 @@ def baseline_judgements(study: Study, condition: str | None = None) -> list[str]
     ]
 
 
-def regressed(study: Study) -> list[str]:
+def regressed(study: Study, registry: Registry) -> list[str]:
     """Judgements that the regressions explain: of published models, and of controls only where
     there is no other model, because what controls were taught hides what models know; in the
     fullest model, also those of baselines, which are features there.
     """
     is_full = study["ewok"]["mixed_model"]["random_effects"] == "maximal" and not is_released(study)
-    published = [name for name, card in study["models"].items() if not card.get("control")]
+    published = [model for model in study["models"] if not registry[model].get("control")]
     return judgements(study, ["logprobs"], models=published or None) + (
         baseline_judgements(study) if is_full else []
     )
