@@ -9,7 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS
+from worldprobe.benchmarks.ewok.vocabulary import (
+    CONTEXT_CONTRASTS,
+    CONTEXT_TYPES,
+    TARGET_CONTRASTS,
+    has_pairing,
+)
 
 DOMAINS = ("domain-a", "domain-b", "domain-c")
 
@@ -95,10 +100,19 @@ def simulate_judgements(
         .assign(target=np.tile([1, 2], len(items)))
     )
     table = pd.concat([design.assign(model=model) for model in models], ignore_index=True)
+    accuracy = np.where(is_tie, 0.5, right.astype(float)).reshape(shape)
+    is_decided = rng.random(shape[:2]) < 0.5  # where one target is right and one is wrong
+    pairing = np.where(accuracy.sum(axis=2) == 1, is_decided, accuracy.sum(axis=2) > 1)
+    pairing = np.where((accuracy == 0.5).all(axis=2), 0.5, pairing)
     return table.assign(
         eval_type=eval_type,
-        accuracy=np.where(is_tie, 0.5, right.astype(float)),
+        accuracy=accuracy.ravel(),
         is_tie=is_tie,
         is_near_tie=False,
         status="ok",
+        **(
+            {"pairing": pairing.ravel().repeat(2), "is_near_pairing_tie": False}
+            if has_pairing(eval_type)
+            else {}
+        ),
     )

@@ -89,6 +89,10 @@ def test_rows_have_the_numbers_of_the_tables(tables, tmp_path):
     assert logprobs["right"][place] == 1
     assert logprobs["margin"][place] == 3.5, "the smaller of the item's two differences"
     assert set(likert["right"]) == {0.5}, "equal ratings are half right"
+    grid = scores.sort_values(["item_id", "target", "context"])["logprob"].to_numpy().reshape(-1, 4)
+    expected = dict(zip(sorted(set(scores["item_id"])), grid @ [1, -1, -1, 1] > 0, strict=True))
+    assert logprobs["pairing"] == [expected[data["ids"][row]] for row in logprobs["rows"]]
+    assert set(likert["pairing"]) == {0.5}
     assert likert["replies"][0] == ["4"] * 4
     assert data["people"]["0"] == [3.5] * 4
     texts = data["texts"]["context1"]
@@ -246,6 +250,8 @@ def test_answers_to_several_tables_are_one_run(tables, tmp_path):
     assert sorted(both.rows) == list(range(2 * len(items)))
     assert both.numbers is not None
     assert np.array_equal(both.numbers[: len(items)], both.numbers[len(items) :])
+    assert both.pairing is not None
+    assert np.array_equal(both.pairing[: len(items)], both.pairing[len(items) :])
     assert worth_looking(rows, Roster())[0]["title"].endswith("the model")
 
 
@@ -284,6 +290,7 @@ def test_judgements_alone_are_a_run(tables, tmp_path):
     scored, judged = read_rows([tables[0], tables[1], out]).runs
     assert judged.right.tolist() == scored.right.tolist()
     assert judged.numbers is None
+    assert judged.pairing.tolist() == scored.pairing.tolist()
 
 
 def test_prompts_are_those_that_were_sent(item_table, tiny_checkpoint, tmp_path):

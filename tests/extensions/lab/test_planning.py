@@ -6,8 +6,9 @@ import pytest
 
 from simulated_judgements import DOMAINS, simulate_items, simulate_judgements
 from worldprobe import cli
-from worldprobe.benchmarks.ewok.contracts import Judgements
+from worldprobe.benchmarks.ewok.contracts import COMPARED, Judgements
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
+from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Model, Roster
 from worldprobe_lab.contracts import (
@@ -44,6 +45,16 @@ def test_a_plan_has_every_size_overall_and_by_domain(judgements):
         plans[plans["grouping"] == "domain"].groupby("group")["detectable"].min()
         > overall["detectable"].min()
     ).all()
+
+
+def test_pairings_are_planned_by_their_own_variance(judgements):
+    by_metric = [plan_studies(judgements, 0.05, n_versions=[3], metric=m) for m in COMPARED]
+    assert not np.allclose(*(plans["detectable"] for plans in by_metric))
+    as_accuracy = judgements.assign(accuracy=judgements["pairing"])
+    expected = plan_studies(as_accuracy, 0.05, n_versions=[3])
+    pd.testing.assert_frame_equal(by_metric[1], expected)
+    with pytest.raises(UserError, match="has judgements of an earlier worldprobe"):
+        plan_studies(judgements.drop(columns="pairing"), 0.05, metric="pairing")
 
 
 def test_two_items_with_their_own_fillings_find_more_than_two_versions(judgements):

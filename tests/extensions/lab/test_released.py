@@ -64,6 +64,19 @@ def test_every_eval_type_is_judged_as_the_released_analysis_does(folder):
     for (model, eval_type), values in expected.items():
         for target, value in enumerate(values, start=1):
             assert set(accuracies(judgements, model, eval_type, target)) == {value}
+    paired = {
+        ("Llama_3_8B", "logprobs"): 0.5,  # both targets are drawn to context 1 by 1 nat
+        ("gemma_1.1_2b", "logprobs"): 0,
+        ("gemma_1.1_2b", "likert_constrained_two"): np.nan,  # a rating is missing
+        ("gemma_1.1_2b", "choice_free_zero"): np.nan,
+        ("word2vec", "word2vec"): 1,  # 0.1 - 0.2 - 0.2 + 0.4
+        ("human", "human_likert"): 1,
+    }
+    found = judgements.groupby(["model", "eval_type"])["pairing"]
+    assert found.min().dropna().to_dict() == pytest.approx(
+        {series: value for series, value in paired.items() if value == value}
+    )
+    assert found.max().equals(found.min())
     unread = judgements[
         (judgements["eval_type"] == "likert_constrained_two") & (judgements["target"] == 2)
     ]
@@ -86,6 +99,9 @@ def test_each_step_reports_its_effect_and_does_it(folder):
     reversed_rows = accuracies(judgements, "human", "human_likert", 1)
     assert reversed_rows["toy-world_2_1_v2"] == 0
     assert reversed_rows["toy-world_1_1_v0"] == 1
+    people = judgements[judgements["model"] == "human"].set_index("item_id")["pairing"]
+    assert (people["toy-world_2_1_v2"] == 0).all()
+    assert (people["toy-world_1_1_v0"] == 1).all()
     assert accuracies(judgements, "gemma_1.1_2b", "logprobs", 1)["toy-world_2_1_v0"] == 0.5
     assert set(judgements.loc[judgements["meta_template"] == 2, "context_contrast"]) == {"other"}
     assert judgements.loc[judgements["meta_template"] == 2, "concept_b"].isna().all()

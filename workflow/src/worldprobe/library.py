@@ -229,11 +229,12 @@ def _as_items(table: pd.DataFrame) -> pd.DataFrame:
         ) from error
 
 
-def compare_models(*judgements: pd.DataFrame) -> pd.DataFrame:
+def compare_models(*judgements: pd.DataFrame, metric: str = "accuracy") -> pd.DataFrame:
     """Is one model better than another on the same items? Paired, overall and by domain.
 
     Args:
         judgements: what ``score_items`` returned, of models with different names.
+        metric: of an item, "accuracy" of its two targets, or its "pairing".
 
     Returns:
         Comparisons: difference, interval and p of every pair of models; ``finding`` says what
@@ -260,4 +261,4 @@ def compare_models(*judgements: pd.DataFrame) -> pd.DataFrame:
         raise UserError(
             "judgements", f"have an accuracy of {odd.iloc[0]}; a target's is 0, 0.5 or 1.", fix
         )
-    return compare.compare_models(rows)
+    return compare.compare_models(rows, metric=metric)

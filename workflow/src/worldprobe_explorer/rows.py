@@ -28,7 +28,7 @@ from worldprobe.benchmarks.ewok.contracts import (
     Responses,
 )
 from worldprobe.benchmarks.ewok.scoring import QUESTIONS, Prompt, load_prompts, presentations
-from worldprobe.benchmarks.ewok.vocabulary import Way, way_of
+from worldprobe.benchmarks.ewok.vocabulary import Way, has_pairing, way_of
 from worldprobe.benchmarks.worldsense.analysis.answers import SEPARATOR, Series, read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, WORDS, from_frame
 from worldprobe.benchmarks.worldsense.analysis.statistics import are_right
@@ -105,6 +105,8 @@ class Run:
         margin: by which it is right, below 0 where it is wrong: nats (LogProbs), points (Likert),
             the smaller of an item's two; without numbers, 1 to -1.
         numbers: of each of these rows, four log probabilities, cosines or ratings, or choices.
+        pairing: of each of these rows, whether its pairing is right, 0 to 1; missing as right;
+            None of what has no judgements.
         replies: of each of these rows, what it wrote: to each question, or a conversation.
         asked: names of the questions that ``replies`` are to; none: it is a conversation.
         again: command that asks one item again, which is in one.parquet.
@@ -119,6 +121,7 @@ class Run:
     right: np.ndarray
     margin: np.ndarray
     numbers: np.ndarray | None = None
+    pairing: np.ndarray | None = None
     replies: list[Any] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     again: str = ""
@@ -208,8 +211,10 @@ def _joined(rows: Rows) -> list[Run]:
                 for name in ("rows", "right", "margin"):
                     parts = [getattr(one, name) for one in (other, run)]
                     setattr(other, name, np.concatenate(parts))
-                if run.numbers is not None and other.numbers is not None:
-                    other.numbers = np.concatenate([other.numbers, run.numbers])
+                for name in ("numbers", "pairing"):
+                    parts = [getattr(one, name) for one in (other, run)]
+                    if all(part is not None for part in parts):
+                        setattr(other, name, np.concatenate(parts))
                 other.replies = [*other.replies, *run.replies]
                 break
         else:
@@ -419,11 +424,14 @@ def _judgements(path: Path, rows: Rows) -> Iterator[Run]:
 def _judged(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """Accuracies of items by way of asking; an item with a target that has none has none."""
     by_item = ["eval_type", "item_id"]
+    if "pairing" not in table:
+        table = table.assign(pairing=np.nan)
     accuracies = table.groupby(by_item, observed=True, sort=True).agg(
         model=("model", "first"),
         right=("accuracy", "mean"),
         n_judged=("accuracy", "count"),
         n_targets=("accuracy", "size"),
+        pairing=("pairing", "first"),
     )
     is_whole = accuracies["n_judged"] == accuracies["n_targets"]
     accuracies["right"] = accuracies["right"].where(is_whole)
@@ -434,7 +442,10 @@ def _judged(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 def _run_of(judged: pd.DataFrame, place: pd.Series[int]) -> Run:
     model, way = str(judged["model"].iloc[0]), str(judged["way"].iloc[0])
     right = judged["right"].to_numpy(float)
-    return Run(model, way, place[judged.index].to_numpy(), right, 2 * right - 1)
+    pairing = judged["pairing"].to_numpy(float)
+    run = Run(model, way, place[judged.index].to_numpy(), right, 2 * right - 1)
+    run.pairing = pairing
+    return run
 
 
 def _differences(numbers: np.ndarray) -> np.ndarray:
@@ -694,6 +705,9 @@ def _run_data(run: Run, is_shown: np.ndarray, roster: Roster) -> dict[str, Any]:
         # two more than are shown: a difference that is shown as 0.00 has its sign
         "margin": rounded(run.margin, run.places + 2),
         "numbers": None if run.numbers is None else rounded(run.numbers, run.places + 2),
+        "pairing": rounded(run.pairing, 1)
+        if has_pairing(run.way) and run.pairing is not None
+        else None,
         "places": run.places,
         "asked": run.asked,
         "replies": replies if any(replies) else None,

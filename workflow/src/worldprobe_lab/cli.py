@@ -16,6 +16,7 @@ from worldprobe.cli.options import (
     EvalType,
     Groups,
     Judgements,
+    Metric,
     Missing,
     ReplicateModels,
     between,
@@ -44,6 +45,7 @@ def plan(
     n_replicates: Annotated[Sequence[int], between(1, 1000)] = (1,),
     people: Path | None = None,
     n_raters: Annotated[Sequence[int], between(1, 1000)] = (),
+    metric: Metric = "accuracy",
     missing: Missing = (),
     out: Path,
 ) -> None:
@@ -56,7 +58,7 @@ def plan(
     and a model.
 
     Args:
-        difference: true difference of the two models' accuracies
+        difference: true difference of the two models' accuracies (or pairings)
         power: share of such studies that should find it; for the printed sentences
         n_clusters: numbers of pairs of concepts (default: half, once, twice and four times the
             pilot's)
@@ -78,7 +80,7 @@ def plan(
     rated = read_table(people, Ratings) if people else None
     size = (n_clusters, n_versions, named_groups(replicates), n_replicates)
     with step.or_nothing((Plans, out)):
-        plans = plan_studies(rows, difference, eval_type, cluster, *size, rated, n_raters)
+        plans = plan_studies(rows, difference, eval_type, cluster, *size, rated, n_raters, metric)
         needed = versions_needed(plans, power)
         print(
             f"A difference of {100 * difference:g} points is found in about {power:.0%} of studies"
@@ -104,7 +106,8 @@ def plan(
             "The interval of the power is that of the pilot, which knows the variances from few"
             " pairs of concepts and versions."
         )
-        step.write(plans, Plans, out, ["scipy"], {"cluster": cluster, "power": power})
+        details = {"cluster": cluster, "power": power, "metric": metric}
+        step.write(plans, Plans, out, ["scipy"], details)
 
 
 def pool(judgements: Judgements, /, *, missing: Missing = (), orders_out: Path, out: Path) -> None:

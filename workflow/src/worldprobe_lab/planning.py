@@ -19,7 +19,7 @@ from worldprobe.benchmarks.ewok.analysis.panel import (
     build_panel,
     cluster_codes,
 )
-from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
+from worldprobe.benchmarks.ewok.analysis.summarize import compared_values
 from worldprobe.benchmarks.ewok.ratings import people_differ
 from worldprobe.contracts import typed
 from worldprobe.contracts.results import ALL, JOINT, OVERALL
@@ -45,6 +45,7 @@ def _refuse_unknown_variance(
     n_replicates: Sequence[int],
     ratings: pd.DataFrame | None,
     n_raters: Sequence[int],
+    metric: str,
 ) -> None:
     if max(n_replicates) > 1 and not replicates:
         raise UserError(
@@ -58,6 +59,9 @@ def _refuse_unknown_variance(
             "nothing says how raters vary.",
             "Give the ratings of a pilot with --people.",
         )
+    if ratings is not None and metric != "accuracy":
+        problem = "does not go with --metric: raters' errors are known of targets."
+        raise UserError("--people", problem, "Leave one of them out.")
     if ratings is not None and replicates:
         problem = "does not go with --replicates: people are compared with single models."
         raise UserError("--people", problem, "Leave one of them out.")
@@ -74,6 +78,7 @@ def plan_studies(
     n_replicates: Sequence[int] = (1,),
     ratings: pd.DataFrame | None = None,
     n_raters: Sequence[int] = (),
+    metric: str = "accuracy",
 ) -> pd.DataFrame:
     """The power of studies of several sizes to find a difference of two models, overall and in each
     domain.
@@ -93,15 +98,16 @@ def plan_studies(
         ratings: contracts.Ratings of people of the same items, of two versions or more.
         n_raters: with ratings, numbers of raters that each target has in each context (the
             pilot's).
+        metric: accuracy or pairing; people are planned by accuracy.
 
     Returns:
         contracts.Plans; domains with a single cluster have no rows. With ratings, n_replicates are
         raters.
 
     Raises:
-        UserError: the pilot cannot tell how differences vary.
+        UserError: the pilot cannot tell how differences vary, or has no such metric.
     """
-    _refuse_unknown_variance(replicates, n_replicates, ratings, n_raters)
+    _refuse_unknown_variance(replicates, n_replicates, ratings, n_raters, metric)
     rows = judgements[judgements["eval_type"] == eval_type]
     if rows.empty:
         raise UserError(
@@ -119,7 +125,7 @@ def plan_studies(
             )
         rows = rows[rows["version"].isin(rows.loc[is_rated, "version"].unique())]
     panel = build_panel(rows)
-    templates, values = _by_template(panel)
+    templates, values = _by_template(panel, metric)
     codes = cluster_codes(templates, cluster)
     alike = [
         (panel.position(a, eval_type), panel.position(b, eval_type))
@@ -324,13 +330,13 @@ def pool_means(judgements: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     )
 
 
-def _by_template(panel: Panel) -> tuple[pd.DataFrame, np.ndarray]:
-    """One row per template, and its accuracies, shape (series, templates, versions); missing where
-    an item has none.
+def _by_template(panel: Panel, metric: str = "accuracy") -> tuple[pd.DataFrame, np.ndarray]:
+    """One row per template, and its accuracies or pairings, shape (series, templates,
+    versions); missing where an item has none.
     """
     first = np.unique(cluster_codes(panel.items, "template"), return_index=True)[1]
     return panel.items.iloc[first].reset_index(drop=True), _spread_by_template(
-        panel, metric_values(panel)[0]
+        panel, compared_values(panel, metric)
     )
 
 

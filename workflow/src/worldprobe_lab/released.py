@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.archives import Archive
-from worldprobe.benchmarks.ewok.analysis.judge import NEAR_TIE, compare_scores
+from worldprobe.benchmarks.ewok.analysis.judge import NEAR_TIE, compare_pairings, compare_scores
 from worldprobe.benchmarks.ewok.vocabulary import (
     CONTEXT_TYPES,
     GENERATIONS,
@@ -36,6 +36,11 @@ DESIGN = [*_PLACE, "ConceptA", "ConceptB", "TargetDiff", "ContextDiff", "Context
 FLAGGED, REMOVED = "flagged_items_human.csv", "remove_from_results.csv"
 _LISTINGS = {FLAGGED: ["problem"], REMOVED: ["Domain"]}
 _PASSWORD_HINT = "Set WORLDPROBE_MATERIALS_PASSWORD."
+#: columns of a judged target.
+JUDGED = [
+    *("target", "model", "eval_type", "accuracy", "is_tie", "is_near_tie", "status"),
+    *("pairing", "is_near_pairing_tie"),
+]
 SHOTS = {"original": "zero", "optimized": "two"}
 
 
@@ -46,7 +51,7 @@ class Release:
     Attributes:
         items: TEXTS, DESIGN and ``version``, one row per item; its index is the code that ``rows``
             uses.
-        rows: item, target, model, eval_type, accuracy, is_tie, is_near_tie, status.
+        rows: item and ``JUDGED``.
         human: the same without item, with ``texts`` (the four texts joined by tabs); empty where
             there are no ratings.
         features: texts, target, n_words, log_frequency; empty where the release has no controls.
@@ -116,9 +121,7 @@ def read_release(source: Path, password: str | None = None) -> Release:
     return Release(
         items=items,
         rows=rows,
-        human=_with_texts(
-            human, ["target", "model", "eval_type", "accuracy", "is_tie", "is_near_tie", "status"]
-        ),
+        human=_with_texts(human, JUDGED),
         features=_with_texts(features, ["target", "n_words", "log_frequency"]),
         flagged=special.get(FLAGGED),
         removed=special.get(REMOVED),
@@ -267,6 +270,10 @@ def _judged(where: object, frame: pd.DataFrame, released_type: str, model: str) 
             "Fetch the release again; it may have been cut short.",
         )
     parts = []
+    pairing, is_near_pairing = np.full(len(frame), np.nan), np.zeros(len(frame), bool)
+    if paradigm != "choice":
+        four = (scores[0], scores[1], scores[3], scores[2])
+        pairing, is_near_pairing = compare_pairings(four, near_tie)
     _require(where, frame, _PLACE if paradigm != "human" else ())
     for target, matching, other in ((1, scores[0], scores[1]), (2, scores[2], scores[3])):
         accuracy, is_tie, is_near_tie, is_missing = compare_scores(matching, other, near_tie)
@@ -283,6 +290,8 @@ def _judged(where: object, frame: pd.DataFrame, released_type: str, model: str) 
                 is_tie=is_tie,
                 is_near_tie=is_near_tie,
                 status=np.where(is_missing, status, "ok"),
+                pairing=pairing,
+                is_near_pairing_tie=is_near_pairing,
             )
         )
     return pd.concat(parts, ignore_index=True)
@@ -347,9 +356,7 @@ def _split(results: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         problem = f"different files have different texts for {_name(row)}."
         file = results.loc[results["item"] == items.index[twice][0], "file"].iloc[0]
         raise UserError(file, problem, "Give results of one version of the items.")
-    rows = results[
-        ["item", "target", "model", "eval_type", "accuracy", "is_tie", "is_near_tie", "status"]
-    ]
+    rows = results[["item", *JUDGED]]
     doubled = rows.duplicated(["item", "target", "model", "eval_type"])
     if doubled.any():
         row = results[doubled].iloc[0]
@@ -535,7 +542,7 @@ def exclude_flagged(release: Release) -> tuple[Release, str]:
 
 def reverse_flagged(release: Release) -> tuple[Release, str]:
     """Step 6: in templates of items flagged as reverse the targets change places and an accuracy v
-    becomes 1 - v.
+    becomes 1 - v, as does a pairing.
 
     The row keeps its target's number, as in the released analysis. That analysis also turns the 0
     of an unreadable answer into 1; so do we, and the note says how often.
@@ -555,7 +562,9 @@ def reverse_flagged(release: Release) -> tuple[Release, str]:
         note += (
             f"; {n_unreadable:,} unreadable answers now count as right, as in the released analysis"
         )
-    return replace(release, items=items, rows=release.rows.assign(accuracy=accuracy)), note
+    pairing = release.rows["pairing"].where(~turned, 1 - release.rows["pairing"])
+    rows = release.rows.assign(accuracy=accuracy, pairing=pairing)
+    return replace(release, items=items, rows=rows), note
 
 
 def drop_unreleased(release: Release) -> tuple[Release, str]:

@@ -13,8 +13,8 @@ from worldprobe.cli.options import password as password_of
 from worldprobe.errors import UserError
 from worldprobe.provenance import made
 
-#: Version of the computation.
-RELEASED_METHOD = 1
+#: Version of the computation: 2 judges pairings, too.
+RELEASED_METHOD = 2
 
 
 def released(

@@ -19,6 +19,7 @@ from worldprobe.cli.options import (
     EvalType,
     Judgements,
     MaterialsPlace,
+    Metric,
     Missing,
     Password,
     ReplicateModels,
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
 fit = App(name="fit", help="Logistic regressions on accuracy, with and without R.")
 
 #: Version of each computation. Summaries: 4 has intervals that hold with few versions and clusters,
-#: and no wider than it takes.
-SUMMARIES, CORRELATIONS, AGREEMENTS = 4, 3, 2
+#: and no wider than it takes; 5 has pairings.
+SUMMARIES, CORRELATIONS, AGREEMENTS = 5, 3, 2
 #: 2 leaves out what has no limit (separation).
 FITS = 2
 
@@ -174,7 +175,7 @@ def summarize(
     missing: Missing = (),
     out: Path,
 ) -> None:
-    """Mean accuracy (and strict, both_right, context_sensitivity) overall and by group.
+    """Mean accuracy (and strict, both_right, context_sensitivity, pairing) overall and by group.
 
     Args:
         average: what the overall mean weighs equally: items, or domains as in BabyLM's leaderboards
@@ -369,8 +370,8 @@ def agree(
         step.write(pd.concat(matrices, ignore_index=True), Agreements, out)
 
 
-#: Version of ``judge``: 2 takes the tolerance of near ties from the dtype.
-JUDGEMENTS = 2
+#: Version of ``judge``: 2 takes the tolerance of near ties from the dtype, 3 judges pairings, too.
+JUDGEMENTS = 3
 
 
 def judge(
@@ -387,7 +388,9 @@ def judge(
 
     Nothing is written before all are judged.
 
-    A target is right when the context it fits wins; ties count 0.5 and are counted.
+    A target is right when the context it fits wins; ties count 0.5 and are counted. An item's
+    pairing is right when its contexts and targets fit better as they belong together than
+    exchanged.
 
     Args:
         items: items table
@@ -397,7 +400,8 @@ def judge(
             their mean per token, or the sum minus the target's log probability without context
             (default: one target under both contexts, as in the paper)
         near_tie: differences up to this count as near ties (default: by the evidence; log
-            probabilities: 1e-3 nats for float32, 0.025 for float16, 0.2 for bfloat16)
+            probabilities: 1e-3 nats for float32, 0.025 for float16, 0.2 for bfloat16); of a
+            pairing, up to twice this
         out: judgements tables, one for each table of evidence
     """
     from worldprobe.benchmarks.ewok.analysis.judge import judge_evidence, read_evidence
@@ -471,10 +475,11 @@ def _report_judged(judged: Judged, model: str) -> None:
     """Log how many targets are right, tied or missing."""
     rows = judged.table
     LOGGER.info(
-        "%s, %s: accuracy %.3f over %d targets; %d ties, %d near ties, %d missing",
+        "%s, %s: accuracy %.3f, %s over %d targets; %d ties, %d near ties, %d missing",
         model,
         ", ".join(sorted(rows["eval_type"].unique())),
         rows["accuracy"].mean(),
+        f"pairing {rows['pairing'].mean():.3f}" if "pairing" in rows else "no pairing",
         len(rows),
         rows["is_tie"].sum(),
         rows["is_near_tie"].sum(),
@@ -503,6 +508,7 @@ def compare(
     *,
     eval_type: EvalType = "logprobs",
     cluster: Cluster = "concept_pair",
+    metric: Metric = "accuracy",
     replicates: ReplicateModels = (),
     missing: Missing = (),
     out: Path | None = None,
@@ -531,6 +537,8 @@ def compare(
     compare_tables, scored = comparing(table_name(judgements[0])), scored_in(judgements[0])
     if groups and (compare_tables or scored):
         raise UserError("--replicates", "is for judgements of EWoK.", "Leave it out.")
+    if metric != "accuracy" and (compare_tables or scored):
+        raise UserError(f"--metric {metric}", "is for judgements of EWoK.", "Leave it out.")
     if compare_tables:
         table, details, template, shown = compare_tables(judgements)
         write_comparisons(step, table, results.Comparisons, out, details, template, shown)
@@ -546,7 +554,7 @@ def compare(
         return
     rows = step.read(COLUMNS)
     with step.or_nothing((Comparisons, out)):
-        comparisons = compare_models(rows, eval_type, cluster, groups)
+        comparisons = compare_models(rows, eval_type, cluster, groups, metric)
         judged = (
             groups
             or rows.loc[

@@ -149,6 +149,13 @@ Cluster = Annotated[
         " share one filling, or if a test finds that versions differ"
     ),
 ]
+Metric = Annotated[
+    Literal["accuracy", "pairing"],
+    Parameter(
+        help="EWoK: of an item, the mean of its two targets, or whether its contexts and targets"
+        " fit as they belong together"
+    ),
+]
 Missing = Annotated[
     Sequence[str],
     Parameter(

@@ -215,7 +215,8 @@ class DisplayOptions:
 
     Attributes:
         eval_type: way of asking
-        metric: whether ties count one half (accuracy) or as wrong (strict)
+        metric: accuracy, the same with ties as wrong (strict), or whether contexts and targets
+            fit as they belong together (pairing)
         setup: prompts and shots
         points: what each point is
         fit: model of the regression

@@ -61,6 +61,8 @@ UNSET_OF_RUN = (
 START = "start tokens"
 #: The key of a benchmark's result, and the metric, of the mean over pairs of concepts.
 OVER_PAIRS = "mean_over_pairs"
+#: Metrics of a benchmark whose items are pairs of contexts and targets.
+PAIRING, PAIRING_OVER_PAIRS = "pairing", "pairing_over_pairs"
 RANKS = (
     "Each ranking holds models of one kind that were asked the same items in the same way. A"
     " model's rank is 1 plus the number of models whose whole 95% interval lies above its own."
@@ -303,7 +305,8 @@ class Score:
     @property
     def bounds(self) -> tuple[float, float]:
         """The smallest and the largest possible value."""
-        return (0.0, 1.0) if self.metric in ("accuracy", OVER_PAIRS) else (-1.0, 1.0)
+        shares = ("accuracy", OVER_PAIRS, PAIRING, PAIRING_OVER_PAIRS)
+        return (0.0, 1.0) if self.metric in shares else (-1.0, 1.0)
 
 
 def list_scores(result: Mapping[str, Any]) -> list[Score]:
@@ -462,6 +465,11 @@ class Ranking:
     def groups(self) -> list[str]:
         """The domains or problems."""
         return list(dict.fromkeys(group for row in self.rows for group in row.groups))
+
+    @property
+    def others(self) -> list[str]:
+        """Metrics besides accuracy; results of an earlier worldprobe may lack some."""
+        return list(dict.fromkeys(name for row in self.rows for name in row.others))
 
     @property
     def references(self) -> dict[str, float]:

@@ -22,6 +22,7 @@ function index(run) {
   return run;
 }
 const rightOf = (run, row) => run && run.of[row] >= 0 ? run.right[run.of[row]] : null;
+const pairingOf = (run, row) => run && run.pairing && run.of[row] >= 0 ? run.pairing[run.of[row]] : null;
 const marginOf = (run, row) => run && run.of[row] >= 0 ? run.margin[run.of[row]] : null;
 const textOf = row => SHOWN.map(name => texts[name]).map(column => value(column, row)).filter(Boolean).join(" ");
 /* The runs that "all models" means: those asked like the chosen one; no controls, baselines or rules, unless it is one. */
@@ -117,9 +118,9 @@ function apply() {
     shown = shown.filter(row => rightOf(run, row) !== null).sort((a, b) => rank(a) === rank(b) ? 0 : rank(a) - rank(b));
   }
   at = shown.length ? 0 : -1;
-  const scored = shown.map(row => rightOf(run, row)).filter(one => one !== null);
-  const mean = scored.length ? scored.reduce((sum, one) => sum + one, 0) / scored.length : null;
-  byId("count").textContent = right === "differ" && !other ? "Choose a second model (Against)." : `${shown.length.toLocaleString("en")} of ${data.ids.length.toLocaleString("en")} items` + (mean === null ? "" : `; ${run.title}: ${mean.toFixed(3)} right`);
+  const over = of => { const known = shown.map(row => of(run, row)).filter(one => one !== null); return known.length ? known.reduce((sum, one) => sum + one, 0) / known.length : null; };
+  const mean = over(rightOf), paired = over(pairingOf);
+  byId("count").textContent = right === "differ" && !other ? "Choose a second model (Against)." : `${shown.length.toLocaleString("en")} of ${data.ids.length.toLocaleString("en")} items` + (mean === null ? "" : `; ${run.title}: ${mean.toFixed(3)} right` + (paired === null ? "" : `, pairing ${paired.toFixed(3)}`));
   byId("rows").style.height = `${shown.length * ROW}px`;
   byId("list").scrollTop = 0;
   draw();
@@ -183,8 +184,10 @@ function scoresTable(run, row) {
   thead.append(head);
   table.append(thead, body);
   box.append(table);
-  const differences = [numbers[0] - numbers[1], numbers[3] - numbers[2]].map((one, k) => `target ${k + 1}: ${numbers[2 * k] === null || numbers[2 * k + 1] === null ? "–" : (one > 0 ? "+" : "") + say(one, run.places)}`);
-  return [box, make("p", `What decides, own context minus the other: ${differences.join("; ")}.`)];
+  const both = [numbers[0] - numbers[1], numbers[3] - numbers[2]], pairing = pairingOf(run, row);
+  const differences = both.map((one, k) => `target ${k + 1}: ${numbers[2 * k] === null || numbers[2 * k + 1] === null ? "–" : (one > 0 ? "+" : "") + say(one, run.places)}`);
+  const sum = pairing === null ? "none" : `${say(both[0] + both[1], run.places)}, ${pairing === 1 ? "right" : pairing === 0 ? "wrong" : "a tie"}`;
+  return [box, make("p", `What decides, own context minus the other: ${differences.join("; ")}. Pairing (their sum): ${sum}.`)];
 }
 /* One question of Likert (t1c2: target 1 after context 2) or Choice (t1s: target 1, contexts swapped). */
 function question(run, row, k) {
@@ -226,6 +229,7 @@ function open(row) {
     title.append(make("span", right === 1 ? "right" : right === 0 ? "wrong" : right === null ? "no answer" : "half right", {className: right === 1 ? "good" : right === 0 ? "bad" : "half"}));
     part.append(title);
     if (hasScores(run)) part.append(...scoresTable(run, row));
+    else if (run.way.startsWith("choice")) part.append(make("p", "Choice has no pairing: it has two answers per item."));
     part.append(...repliesOf(run, row));
     if (!run.again) return;
     const again = make("details");

@@ -28,6 +28,8 @@ def judgements():
     table = pd.concat(tables, ignore_index=True)
     lost = table.index[(table["model"] == "bee") & (table["eval_type"] == "logprobs")][:5]
     table.loc[lost, ["accuracy", "is_tie", "status"]] = [np.nan, False, "missing_score"]
+    is_lost = table["item_id"].isin(table.loc[lost, "item_id"]) & (table["model"] == "bee")
+    table.loc[is_lost & (table["eval_type"] == "logprobs"), "pairing"] = np.nan
     return table
 
 
@@ -38,7 +40,7 @@ def means(judgements):
 
 def by_hand(rows, model, eval_type, grouping, group, metric):
     """The specification, one item after the other, without arrays."""
-    items = {}
+    items, paired = {}, {}
     for row in rows.to_dict("records"):
         if (row["model"], row["eval_type"]) != (model, eval_type):
             continue
@@ -56,10 +58,11 @@ def by_hand(rows, model, eval_type, grouping, group, metric):
         }[grouping]
         if belongs:
             items.setdefault((row["version"], row["item_id"]), {})[row["target"]] = row["accuracy"]
+            paired[row["version"], row["item_id"]] = row["pairing"]
     versions = {}
-    for (version, _), targets in items.items():
+    for (version, item), targets in items.items():
         known = [v for v in targets.values() if not math.isnan(v)]
-        value = math.nan
+        value = paired[version, item] if metric == "pairing" else math.nan
         if metric == "accuracy" and known:
             value = sum(known) / len(known)
         elif metric == "strict" and known:
@@ -80,7 +83,9 @@ def by_hand(rows, model, eval_type, grouping, group, metric):
     return statistics.fmean(means.values()), min(means.values()), max(means.values()), len(items)
 
 
-@pytest.mark.parametrize("metric", ["accuracy", "strict", "both_right", "context_sensitivity"])
+@pytest.mark.parametrize(
+    "metric", ["accuracy", "strict", "both_right", "context_sensitivity", "pairing"]
+)
 @pytest.mark.parametrize(
     ("grouping", "group"),
     [
@@ -166,7 +171,7 @@ def test_a_missing_score_is_counted_and_never_a_zero(judgements, means):
     )
     assert row["n_missing"].tolist() == [5]
     alone = judgements.query("model == 'bee' and eval_type == 'logprobs'").assign(
-        status="missing_score", accuracy=np.nan, is_tie=False
+        status="missing_score", accuracy=np.nan, is_tie=False, pairing=np.nan
     )
     nothing = summarize(alone)
     assert nothing["mean"].isna().all()

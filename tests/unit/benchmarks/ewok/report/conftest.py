@@ -21,6 +21,7 @@ from worldprobe.benchmarks.ewok.vocabulary import (
     CONTEXT_TYPES,
     EVAL_TYPES,
     TARGET_CONTRASTS,
+    has_pairing,
 )
 from worldprobe.contracts import validate, write_table
 from worldprobe.models.registry import BASELINES
@@ -212,7 +213,7 @@ def summaries_of(
         if base is None:
             base = CONTROLS[model][2] if model in CONTROLS else rng.uniform(0.55, 0.8)
             base -= {"logprobs": 0.0, "likert": 0.1, "choice": 0.14}[eval_type.split("_")[0]]
-        for metric in METRICS:
+        for metric in METRICS if has_pairing(eval_type) else METRICS[:-1]:
             level = (
                 base
                 if metric == "accuracy" or eval_type in ("logprobs", *BASELINES)

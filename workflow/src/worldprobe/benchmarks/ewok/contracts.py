@@ -15,6 +15,8 @@ from worldprobe.models.registry import BASELINES
 
 ITEM_ID = r"^[A-Za-z0-9-]+_\d+_\d+_v\d+$"
 TEMPLATE_ID = r"^[A-Za-z0-9-]+_\d+_\d+$"
+#: metrics by which models are compared, and studies planned.
+COMPARED = ("accuracy", "pairing")
 #: what a pair of answers about one target says: a context, no preference, or nothing readable.
 PREFERENCES = ("context1", "context2", "none", "missing")
 
@@ -223,6 +225,15 @@ class Judgements(
     is_tie: bool
     is_near_tie: bool = column("Not a tie, but within the tolerance that the provenance states.")
     status: str = column(isin=["ok", "missing_response", "missing_score"])
+    pairing: float = column(
+        "Of the item, in both its rows: 1 if its contexts and targets fit as they belong together,"
+        " 0.5 (exact tie), 0 if exchanged; missing: a score is, or it is Choice.",
+        isin=ACCURACIES,
+        optional=True,
+    )
+    is_near_pairing_tie: bool = column(
+        "Not a tie, but within twice the tolerance of a target.", optional=True
+    )
     domain: str
     version: int
     meta_template: int
@@ -248,16 +259,19 @@ EVIDENCE: tuple[type[Table], ...] = (TargetScores, Responses, Similarities, Rati
 class Summaries(results.Summaries):
     """Means per model, eval type and group, over versions and in each (EWoK, Tables 1 and 2).
 
-    Metrics: accuracy (ties 0.5), strict (ties 0), both_right, context_sensitivity. Groupings:
-    overall, domain, concept, context_type, context_contrast and target_contrast.
+    Metrics: accuracy (ties 0.5), strict (ties 0), both_right, context_sensitivity and, but of
+    Choice, pairing. Groupings: overall, domain, concept, context_type, context_contrast and
+    target_contrast.
     """
 
     eval_type: str = column(isin=JUDGED_TYPES)
     low: float = column("Lowest version mean (condition all).", ge=0, le=1, nullable=True)
     high: float = column(ge=0, le=1, nullable=True)
-    n_ties: int = column("Target rows that were exact ties.", ge=0)
+    n_ties: int = column("Target rows (pairing: items) that were exact ties.", ge=0)
     n_near_ties: int = column(ge=0)
-    n_missing: int = column("Target rows without an answer or a score.", ge=0)
+    n_missing: int = column(
+        "Target rows without an answer or a score (pairing: items that lack one).", ge=0
+    )
 
 
 class Coefficients(
@@ -360,12 +374,13 @@ class Comparisons(results.Comparisons, version=7):
     """Two models on the same items, over versions; corrected over the rows of the same grouping."""
 
     grouping: str = column(isin=(results.OVERALL, "domain"))
+    metric: str = column("What is compared.", isin=COMPARED)
     n_templates: int = column(gt=0)
     n_versions: int = column("Versions, or items of each template.", gt=0)
     n_a_better: int = column("Items.", ge=0)
     n_b_better: int = column(ge=0)
     n_equal: int = column(ge=0)
-    n_targets: int = column("Targets that both have an accuracy of.", ge=0)
+    n_targets: int = column("Targets that both have an accuracy of (pairing: items).", ge=0)
     n_missing_a: int = column("Left out, as only the other model has an accuracy of them.", ge=0)
     n_missing_b: int = column(ge=0)
     n_tied_a: int = column("Ties and near ties among them.", ge=0)

@@ -5,10 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.ewok.analysis.reproduction import are_official, read_published
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
-from worldprobe.benchmarks.ewok.vocabulary import OWN, PAIRS, RELEASE, filling_of, is_prompted
+from worldprobe.benchmarks.ewok.vocabulary import (
+    NO_PAIRING,
+    OWN,
+    PAIRS,
+    RELEASE,
+    filling_of,
+    has_pairing,
+    is_prompted,
+)
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
@@ -16,7 +26,14 @@ from worldprobe.models.registry import CAUSAL, describe_kind
 from worldprobe.paths import EDITIONS, REPOSITORY
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import notes
-from worldprobe.report.results import START, benchmark_result, estimate, sample_of
+from worldprobe.report.results import (
+    PAIRING,
+    PAIRING_OVER_PAIRS,
+    START,
+    benchmark_result,
+    estimate,
+    sample_of,
+)
 
 #: How a model is asked whose server gives no log probabilities of prompts.
 PROMPTED = "choice_free_zero"
@@ -80,6 +97,11 @@ def collect_evaluation(
         "grouping", key=lambda names: names != OVERALL, kind="stable"
     )
     by_pair = means[means["grouping"] == PAIRS].iloc[0]
+    is_pairing = (table["metric"] == "pairing") & (table["condition"] == ALL)
+    paired = table[is_pairing & table["grouping"].isin([OVERALL, PAIRS])].assign(
+        metric=lambda rows: rows["grouping"].map({OVERALL: PAIRING, PAIRS: PAIRING_OVER_PAIRS}),
+        grouping=OVERALL,
+    )
     counts = ("ties", "near_ties", "missing")
     is_official, kind = are_official(item_table, published), made.kind or CAUSAL
     eval_type, of_items = str(shown["eval_type"].iloc[0]), read_provenance(items)
@@ -97,6 +119,7 @@ def collect_evaluation(
     }
     if kind != CAUSAL:
         asked["kind of model"] = describe_kind(kind, made.details.get("pseudo_log_likelihood"))
+    shown = pd.concat([shown[:1], paired.sort_values("metric"), shown[1:]])
     interval = "pairs of concepts"
     if filling_of(item_table) != OWN:
         interval += " and versions" if len(versions) > 1 else ", for these fillings alone"
@@ -122,7 +145,8 @@ def collect_evaluation(
         if not is_sample
         else None,
         release=RELEASE if is_official else None,
-        notes=[spread] * (len(versions) > 1)
+        notes=[NO_PAIRING] * (not has_pairing(eval_type))
+        + [spread] * (len(versions) > 1)
         + [SMALL_PAIRS] * is_sample
         + notes(read_provenance(summaries), Roster({})),
     )

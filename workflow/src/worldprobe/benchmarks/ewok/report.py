@@ -14,8 +14,14 @@ from worldprobe.benchmarks.ewok import selection
 from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
 from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.materials.materials import Source
-from worldprobe.benchmarks.ewok.tables.accuracy import BASELINE_NOTES
-from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, PAIRS, is_prompted
+from worldprobe.benchmarks.ewok.tables.accuracy import BASELINE_NOTES, PAIRING
+from worldprobe.benchmarks.ewok.vocabulary import (
+    EVAL_TYPES,
+    NO_PAIRING,
+    PAIRS,
+    has_pairing,
+    is_prompted,
+)
 from worldprobe.contracts import read_table
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
@@ -83,6 +89,16 @@ def compose(material: Material) -> Part:
     items = _of_items(summaries, origins)
     pairs = _accuracies(summaries).query(f"grouping == '{PAIRS}' and eval_type == '{eval_type}'")
     by_pair, has_pairs = pairs.set_index("model")["mean"], len(pairs) > 0
+    paired_by_pair = pd.Series(selection.pairings(summaries, pairs), pairs["model"], dtype=float)
+    columns = {"by_pair": "Mean over pairs of concepts"} if has_pairs else {}
+    notes = ["A mean over pairs gives every pair of concepts the same weight."] * has_pairs
+    if has_pairing(eval_type) and means["pairing"].notna().any():
+        columns |= {"pairing": "Pairing"} | (
+            {"paired_by_pair": "Pairing, over pairs of concepts"} if has_pairs else {}
+        )
+        notes.append(PAIRING)
+    elif not has_pairing(eval_type):
+        notes.append(NO_PAIRING)
     published = [model for model in means["model"] if _is_published(model, roster)]
     return Part(
         question=QUESTION,
@@ -92,10 +108,12 @@ def compose(material: Material) -> Part:
         cite=CITE,
         tables=[
             models_sheet(
-                means.assign(by_pair=means["model"].map(by_pair)),
-                more=[number_column("Mean over pairs of concepts", "by_pair")] * has_pairs,
-                notes=("The last column gives every pair of concepts the same weight.",)
-                * has_pairs,
+                means.assign(
+                    by_pair=means["model"].map(by_pair),
+                    paired_by_pair=means["model"].map(paired_by_pair),
+                ),
+                more=[number_column(heading, name) for name, heading in columns.items()],
+                notes=notes,
             ),
             *(
                 sheet
@@ -131,6 +149,7 @@ def mean_accuracies(
     No model is called best: that is for the comparisons, which are corrected for their number.
     """
     means = selection.over_versions(selection.pick(summaries, "overall", eval_type))
+    means = means.assign(pairing=selection.pairings(summaries, means))
     answered = selection.subjects(means, roster).dropna(subset="mean")
     return against_chance(means, list(answered["model"]), roster)
 
@@ -138,10 +157,15 @@ def mean_accuracies(
 def _lead(means: pd.DataFrame, items: dict[str, Any]) -> Markup:
     """The finding, beside what people and baselines reach, and whose the items are."""
     references = means[means["kind"].isin(["people", "baseline"]) & means["mean"].notna()]
+    paired = means.loc[means["is_counted"] & means["mean"].notna(), "pairing"].dropna()
     return render_template(
         PACKAGE,
         "findings.html.jinja",
+        paired=[paired.min(), paired.max()] if len(paired) else [],
         references=references.to_dict("records"),
+        strongest=references[(references["kind"] == "baseline") & references["pairing"].notna()]
+        .nlargest(1, "pairing")
+        .to_dict("records"),
         items=items,
         **lead_values(means),
     )
@@ -537,6 +561,7 @@ def _of_models(
         "notes": [note for made in _of(origins, "summaries")[:1] for note in notes(made, roster)],
         "imported": imported and imported.provenance,
         "has_logprobs": "logprobs" in asked,
+        "has_pairings": (summaries.metric == "pairing").any(),
         "dtypes": sorted({described_precision(made) for made in scored if made.dtype}),
         "masked": [way for name, way in masked.items() if describe_kind(MASKED, name) in kinds],
         "has_encoder_decoder": describe_kind(ENCODER_DECODER) in kinds,

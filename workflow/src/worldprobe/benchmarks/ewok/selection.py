@@ -8,8 +8,10 @@ from worldprobe.benchmark import Option
 from worldprobe.benchmarks.ewok.vocabulary import (
     EVAL_TYPES,
     GENERATIONS,
+    NO_PAIRING,
     PARADIGMS,
     SHOTS,
+    has_pairing,
     is_prompted,
     title_of,
 )
@@ -21,7 +23,9 @@ from worldprobe.report.model_names import HUMAN, Roster, is_baseline
 
 EVAL_TYPE = Option("eval_type", "way of asking", EVAL_TYPES)
 METRIC = Option(
-    "metric", "whether ties count one half (accuracy) or as wrong (strict)", ("accuracy", "strict")
+    "metric",
+    "whether targets are right, ties one half (accuracy) or wrong (strict), or pairings are",
+    ("accuracy", "strict", "pairing"),
 )
 SETUP = Option("setup", "prompting set-up", tuple(f"{g}_{s}" for g in GENERATIONS for s in SHOTS))
 #: Baseline -> the only eval_type under which it has rows; it is shown with every eval_type of the
@@ -61,6 +65,15 @@ def pick(
     if baselines:
         wanted |= rows.model.map(lambda model: BASELINE_TYPES.get(model, "")).eq(rows.eval_type)
     return rows[wanted].reset_index(drop=True)
+
+
+def pairings(summaries: pd.DataFrame, rows: pd.DataFrame) -> list[float]:
+    """The mean pairing beside each row of another metric; missing where there is none."""
+    key = ["model", "eval_type", "condition", "grouping", "group"]
+    means = summaries[summaries.metric == "pairing"].set_index(key)["mean"]
+    return [
+        means.get(place, float("nan")) for place in rows[key].itertuples(index=False, name=None)
+    ]
 
 
 def over_versions(rows: pd.DataFrame) -> pd.DataFrame:
@@ -112,6 +125,8 @@ def in_words(label: str) -> str:
 def _nothing(
     summaries: pd.DataFrame, grouping: str, eval_type: str | None, metric: str
 ) -> tuple[str, str]:
+    if metric == "pairing" and eval_type is not None and not has_pairing(eval_type):
+        return NO_PAIRING, "Take accuracy."
     held = {
         column: sorted(summaries[column].unique().tolist())
         for column, wanted in (("grouping", grouping), ("metric", metric), ("eval_type", eval_type))

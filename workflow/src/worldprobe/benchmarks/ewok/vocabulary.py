@@ -278,6 +278,23 @@ def is_graded(eval_type: str) -> bool:
     return eval_type in _BY_NAME and _BY_NAME[eval_type].paradigm != "choice"
 
 
+#: Why Choice has no pairing.
+NO_PAIRING = "Choice has no pairing: it has two answers per item, and a pairing needs four values."
+
+
+def has_pairing(eval_type: str) -> bool:
+    """Whether an item has four values in this eval type, which say what pairing fits: Choice has
+    two answers.
+
+    >>> [
+    ...     has_pairing(name)
+    ...     for name in ("logprobs", "likert_free_zero", "choice_free_zero", "wordnet")
+    ... ]
+    [True, True, False, True]
+    """
+    return eval_type not in _BY_NAME or _BY_NAME[eval_type].paradigm != "choice"
+
+
 def is_rated(eval_type: str) -> bool:
     """Whether judgements of this eval type come from a model's ratings."""
     return eval_type in _BY_NAME and _BY_NAME[eval_type].is_rated

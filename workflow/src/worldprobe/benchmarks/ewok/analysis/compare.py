@@ -25,6 +25,7 @@ from worldprobe.benchmarks.ewok.analysis.panel import (
     build_panel,
     cluster_codes,
 )
+from worldprobe.benchmarks.ewok.analysis.summarize import compared_values
 from worldprobe.benchmarks.ewok.contracts import Comparisons
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import TooLittleError, UserError
@@ -46,6 +47,7 @@ def compare_models(
     eval_type: str = "logprobs",
     cluster: str = DEFAULT_CLUSTER,
     replicates: Mapping[str, Sequence[str]] | None = None,
+    metric: str = "accuracy",
 ) -> pd.DataFrame:
     """Compare every pair of models on the items that both judged; by LogProbs, single models also
     with each baseline.
@@ -65,13 +67,15 @@ def compare_models(
         replicates: name -> the models that are replicates of one another, such as training runs
             from several seeds. Their means are compared, under these names, and replicates are a
             random factor as well.
+        metric: one of ``contracts.COMPARED``: the mean of an item's two targets, or its pairing.
 
     Returns:
         contracts.Comparisons: overall and by domain, p values also corrected for the number of rows
         (Holm). Two models without a common item have no row, which ``pairs_without_items`` lists.
 
     Raises:
-        UserError: fewer than two models, or no two models with a common item (TooLittleError).
+        UserError: fewer than two models, no two models with a common item (TooLittleError), or a
+            model has no pairings.
     """
     beside = compared_baselines(eval_type, replicates)
     rows = judgements[judgements["eval_type"].isin([eval_type, *beside])]
@@ -86,6 +90,9 @@ def compare_models(
     codes, template = cluster_codes(items, cluster), cluster_codes(items, "template")
     models = panel.series["model"].tolist()
     targets, is_tied = panel.accuracy.astype(float), panel.is_tie | panel.is_near_tie
+    if metric != "accuracy":  # one decision of an item
+        targets = compared_values(panel, metric)[:, :, None]
+        is_tied = np.equal(targets, 0.5) | panel.is_near_pairing_tie[:, :, None]
     facts = {name: _stated(rows, name) for name in ("dtype", "taught")}
     runs = _of_replicates(targets, models, replicates) if replicates else None
     if replicates and runs is not None:
@@ -156,7 +163,9 @@ def compare_models(
     table["n_versions"] = [len(np.unique(version[units])) for units in both]
     table["n_equal"] = table["n"] - table["n_a_better"] - table["n_b_better"]
     table = corrected(
-        table.assign(eval_type=eval_type, condition_a=ALL, condition_b=ALL), ["grouping"], beside
+        table.assign(eval_type=eval_type, condition_a=ALL, condition_b=ALL, metric=metric),
+        ["grouping"],
+        beside,
     )
     table["interval_over"] += REPLICATES if replicates else ""
     table["finding"] = [

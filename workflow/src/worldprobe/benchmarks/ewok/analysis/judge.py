@@ -4,6 +4,9 @@ An item has two targets. Target 1 fits context 1, target 2 fits context 2. A tar
 when its score is higher after the context it fits, wrong (0) when it is lower, and 0.5 on an exact
 tie: nothing is ever broken by order.
 
+A context that makes everything likelier pulls both targets its way. ``pairing`` asks once per item
+which pairing of contexts and targets fits, and no context's or target's own pull decides it.
+
 The paper compares one target under both contexts, so the target's length and how likely it is by
 itself cancel out. The other comparison, both targets under one context, needs them: there sums
 favour short and frequent targets, ``mean`` divides by the number of tokens, and ``pmi`` subtracts
@@ -303,6 +306,37 @@ def compare_scores(
     return accuracy, is_tie, is_near_tie, is_missing
 
 
+def compare_pairings(
+    values: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], near_tie: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Whether contexts and targets fit as they belong together, item by item.
+
+    That is T1|C1 - T1|C2 - T2|C1 + T2|C2 > 0, the interaction contrast of a 2 x 2 design: what is
+    added to all values of one context, or of one target, cancels.
+
+    Args:
+        values: T1|C1, T1|C2, T2|C1 and T2|C2, each of shape (items,).
+        near_tie: tolerance of a target's difference. The contrast is the sum of both targets'
+            differences, so its tolerance is twice that.
+
+    Returns:
+        pairing: 1, 0 or 0.5 on a tie, missing where a value is absent or not finite; and whether it
+        is a near tie. What adding four numbers may round off (2 machine epsilons of the sum of
+        their sizes) is a tie: means of ratings are not exact.
+
+    >>> one = [np.array([value]) for value in (-5.0, -6.0, -3.0, -3.5)]
+    >>> compare_pairings((one[0], one[1], one[2], one[3]), 0.1)[0].tolist()
+    [1.0]
+    """
+    cube = np.stack(values)
+    is_missing = ~np.isfinite(cube).all(axis=0)
+    cube = np.where(is_missing, 0, cube)
+    contrast = (cube[0] + cube[3]) - (cube[1] + cube[2])
+    is_tie = np.abs(contrast) <= 2 * np.finfo(float).eps * np.abs(cube).sum(axis=0)
+    pairing = np.where(is_missing, np.nan, np.where(is_tie, 0.5, contrast > 0))
+    return pairing, ~is_missing & ~is_tie & (np.abs(contrast) <= 2 * near_tie)
+
+
 def _judge_cube(
     items: pd.DataFrame,
     cube: np.ndarray,
@@ -317,7 +351,15 @@ def _judge_cube(
     accuracy, is_tie, is_near_tie, is_missing = compare_scores(matching, other, near_tie)
     table = _judgements(items, accuracy, is_tie, is_near_tie, is_missing, model, eval_type)
     table["status"] = table["status"].mask(table["status"] != "ok", missing_status)
-    return Judged(table, {"near_tie": near_tie} | _tally(table))
+    four = (cube[:, 0, 1], cube[:, 0, 2], cube[:, 1, 1], cube[:, 1, 2])
+    pairing, is_near = compare_pairings(four, near_tie)
+    table = table.assign(pairing=pairing.repeat(2), is_near_pairing_tie=is_near.repeat(2))
+    details = {
+        "n_pairing_ties": int((pairing == 0.5).sum()),
+        "n_near_pairing_ties": int(is_near.sum()),
+        "n_without_pairing": int(np.isnan(pairing).sum()),
+    }
+    return Judged(table, {"near_tie": near_tie} | _tally(table) | details)
 
 
 def _judgements(

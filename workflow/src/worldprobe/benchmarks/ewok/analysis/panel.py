@@ -21,7 +21,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.vocabulary import DESIGN, OWN, contrast_group
+from worldprobe.benchmarks.ewok.vocabulary import (
+    DESIGN,
+    OWN,
+    contrast_group,
+    has_pairing,
+)
 from worldprobe.contracts.results import over_in_words
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
@@ -92,6 +97,8 @@ COLUMNS = (
     "is_tie",
     "is_near_tie",
     "status",
+    "pairing",
+    "is_near_pairing_tie",
     "filling",
     "dtype",
     "taught",
@@ -110,6 +117,9 @@ class Panel:
         accuracy: shape (series, items, 2); missing where there is none.
         is_present: shape (series, items, 2): the series has a row there.
         is_tie, is_near_tie, is_missing: the same shape.
+        pairing: shape (series, items); missing where an item has none.
+        is_near_pairing_tie: the same shape.
+        has_pairing: shape (series,): not of Choice, nor of judgements without the column.
         has_own_fillings: whether each item was filled on its own, so that versions share nothing.
     """
 
@@ -120,6 +130,9 @@ class Panel:
     is_tie: np.ndarray
     is_near_tie: np.ndarray
     is_missing: np.ndarray
+    pairing: np.ndarray
+    is_near_pairing_tie: np.ndarray
+    has_pairing: np.ndarray
     has_own_fillings: bool
 
     def position(self, model: str, eval_type: str) -> int:
@@ -190,6 +203,12 @@ def build_panel(judgements: pd.DataFrame) -> Panel:
             first,
             copy,
         )
+    is_missing = spread((judgements["status"] != "ok").to_numpy(bool), False)
+    pairing, is_near = (
+        judgements[name] if name in judgements else pd.Series(None, judgements.index, dtype=object)
+        for name in ("pairing", "is_near_pairing_tie")
+    )
+    pairings = spread(pairing.to_numpy(np.float32), np.nan)[:, :, 0]
     return Panel(
         series=series,
         items=items,
@@ -197,9 +216,25 @@ def build_panel(judgements: pd.DataFrame) -> Panel:
         is_present=is_present,
         is_tie=spread(judgements["is_tie"].to_numpy(bool), False),
         is_near_tie=spread(judgements["is_near_tie"].to_numpy(bool), False),
-        is_missing=spread((judgements["status"] != "ok").to_numpy(bool), False),
+        is_missing=is_missing,
+        pairing=pairings,
+        is_near_pairing_tie=spread(is_near.eq(True).to_numpy(bool), False)[:, :, 0],
+        has_pairing=_have_pairing(series, pairings, (is_present & ~is_missing).all(axis=2)),
         has_own_fillings=has_own_fillings(judgements),
     )
+
+
+def _have_pairing(series: pd.DataFrame, pairing: np.ndarray, is_whole: np.ndarray) -> np.ndarray:
+    """Which series have pairings; judgements of an earlier worldprobe do not.
+
+    Args:
+        series: as in ``Panel``.
+        pairing: as in ``Panel``.
+        is_whole: which items have both targets' scores, and so a pairing, the same shape.
+    """
+    is_asked = series["eval_type"].map(has_pairing).to_numpy(bool)
+    is_old = is_asked & is_whole.any(axis=1) & np.isnan(pairing).all(axis=1)
+    return is_asked & ~is_old
 
 
 def copied_versions(items: pd.DataFrame, accuracy: np.ndarray) -> list[tuple[int, int]]:

@@ -20,20 +20,23 @@ from worldprobe.benchmarks.ewok.analysis.panel import (
     build_panel,
     cluster_codes,
 )
-from worldprobe.benchmarks.ewok.contracts import PREFERENCES
+from worldprobe.benchmarks.ewok.contracts import COMPARED, PREFERENCES
 from worldprobe.benchmarks.ewok.vocabulary import (
     BASELINE_FEATURES,
     GENERATIONS,
+    NO_PAIRING,
     PAIRS,
     SHOTS,
     SURFACE_FEATURES,
+    has_pairing,
     is_prompted,
     is_rated,
 )
 from worldprobe.contracts.results import ALL, OVERALL
-from worldprobe.errors import TooLittleError
+from worldprobe.errors import TooLittleError, UserError
+from worldprobe.log import LOGGER
 
-METRICS = ("accuracy", "strict", "both_right", "context_sensitivity")
+METRICS = ("accuracy", "strict", "both_right", "context_sensitivity", "pairing")
 
 
 def summarize(
@@ -61,22 +64,43 @@ def summarize(
         rows over versions.
     """
     panel = build_panel(judgements)
+    is_old = panel.series["eval_type"].map(has_pairing).to_numpy(bool) & ~panel.has_pairing
+    if is_old.any():
+        LOGGER.warning(
+            "judgements of %s have no pairings, as an earlier worldprobe made them; judge again for"
+            " that metric",
+            ", ".join(sorted(set(panel.series["model"][is_old]))),
+        )
     counts = {
         "n": panel.is_present.any(axis=2),
         "n_ties": panel.is_tie.sum(axis=2),
         "n_near_ties": panel.is_near_tie.sum(axis=2),
         "n_missing": panel.is_missing.sum(axis=2),
     }
-    scored = Scored(
-        panel.series, METRICS, metric_values(panel), panel.items["version"].to_numpy(), counts
+    is_paired = counts["n"] & panel.has_pairing[:, None]
+    of_pairing = {
+        "n": is_paired,
+        "n_ties": panel.pairing == 0.5,
+        "n_near_ties": panel.is_near_pairing_tie,
+        "n_missing": is_paired & np.isnan(panel.pairing),
+    }
+    values, version = metric_values(panel), panel.items["version"].to_numpy()
+    scored = (
+        Scored(panel.series, METRICS[:-1], values[:-1], version, counts),
+        Scored(panel.series, METRICS[-1:], values[-1:], version, of_pairing),
     )
     is_asked = counts["n"][[is_prompted(name) for name in panel.series["eval_type"]]]
     of_all = is_asked.all(axis=0)
     prompted = (
         np.flatnonzero(of_all) if len(is_asked) and of_all.any() and not of_all.all() else None
     )
-    groups = groups_of(panel.items, cluster, prompted)
-    table = summarize_scores(scored, groups, are_random=not panel.has_own_fillings)
+    groups = list(groups_of(panel.items, cluster, prompted))
+    are_random = not panel.has_own_fillings
+    table = pd.concat(
+        [summarize_scores(one, groups, are_random) for one in scored], ignore_index=True
+    )
+    place = table.groupby(["grouping", "group"], sort=False).ngroup()
+    table = table.iloc[np.argsort(place, kind="stable")].reset_index(drop=True)
     return _over_domains(table) if average == "domains" else table
 
 
@@ -106,8 +130,8 @@ def _over_domains(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def metric_values(panel: Panel) -> np.ndarray:
-    """The four metrics per item, shape (metrics, series, items), float32; missing where an item has
-    no accuracy.
+    """The metrics per item, shape (metrics, series, items), float32; missing where an item has no
+    accuracy (pairing).
 
     - accuracy: the mean of the two targets (of the one that has a score, if only one has).
     - strict: the same with ties counted as wrong.
@@ -116,6 +140,7 @@ def metric_values(panel: Panel) -> np.ndarray:
       Likert: the differences have opposite signs, where one may be zero; others: the targets'
       accuracies are equal. Two targets without a preference (both 0.5, as for a model that always
       answers "1" to both orders) and an unread answer are not sensitive.
+    - pairing: 1 when contexts and targets fit as they belong together (``judge.compare_pairings``).
     """
     pair = panel.accuracy
     is_known = ~np.isnan(pair)
@@ -130,7 +155,29 @@ def metric_values(panel: Panel) -> np.ndarray:
     is_likert = np.array([is_rated(name) for name in panel.series["eval_type"]])
     is_opposed = np.where(is_likert[:, None], np.abs(first - second) < 1, first == second)
     sensitive = is_opposed & has_preference & ~panel.is_missing.any(axis=2)
-    return np.stack([accuracy, strict, both, np.where(whole, sensitive, np.nan)]).astype(np.float32)
+    sensitive = np.where(whole, sensitive, np.nan)
+    return np.stack([accuracy, strict, both, sensitive, panel.pairing]).astype(np.float32)
+
+
+def compared_values(panel: Panel, metric: str) -> np.ndarray:
+    """What models are compared by, and studies planned, shape (series, items).
+
+    Args:
+        panel: of the judgements.
+        metric: one of ``contracts.COMPARED``.
+
+    Raises:
+        UserError: another metric, or a series without pairings.
+    """
+    if metric not in COMPARED:
+        raise UserError("metric", f'there is no "{metric}".', f"Known: {', '.join(COMPARED)}.")
+    if metric == "pairing" and not panel.has_pairing.all():
+        model, eval_type = panel.series[~panel.has_pairing].iloc[0]
+        if has_pairing(eval_type):
+            problem = "has judgements of an earlier worldprobe, without pairings."
+            raise UserError(model, problem, "Judge its scores again (worldprobe judge).")
+        raise UserError("--metric pairing", NO_PAIRING, "Take accuracy.")
+    return metric_values(panel)[METRICS.index(metric)].astype(float)
 
 
 def groups_of(

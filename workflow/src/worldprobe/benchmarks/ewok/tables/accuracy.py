@@ -12,7 +12,13 @@ from worldprobe.benchmark import table
 from worldprobe.benchmarks.ewok import selection, study
 from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, status_notes
 from worldprobe.benchmarks.ewok.contracts import Summaries
-from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TARGET_TYPES, way_of
+from worldprobe.benchmarks.ewok.vocabulary import (
+    EVAL_TYPES,
+    NO_PAIRING,
+    TARGET_TYPES,
+    has_pairing,
+    way_of,
+)
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
@@ -31,6 +37,11 @@ from worldprobe.report.sheet import (
 MODEL_TYPES = (*EVAL_TYPES, *TARGET_TYPES)
 
 
+#: What the metric is.
+PAIRING = (
+    "Pairing: share of items whose contexts and targets fit better as they belong together than"
+    " exchanged; what a context or target adds to all its values cancels."
+)
 #: What the baselines are; each compares a vector of the target with one of each context by cosine.
 BASELINE_NOTES = {
     "sentence_vectors": "cosine of target and context in a sentence encoder.",
@@ -146,7 +157,7 @@ def accuracy_by_paradigm(
         summaries: the Summaries table.
         roster: names and order of the models.
         provenance: of the summaries; it says what weighs the same in the means.
-        metric: "accuracy" or "strict", as in ``mean_accuracy``.
+        metric: as in ``mean_accuracy``.
     """
     rows = selection.over_versions(selection.pick(summaries, "overall", None, metric))
     means = selection.language_models(rows)
@@ -156,7 +167,8 @@ def accuracy_by_paradigm(
     frame = pd.DataFrame({"model": models, "name": roster.names(models)})
     columns = [MODEL]
     for name in shown:
-        by_type[name]["missing"] = by_type[name].n_missing / (2 * by_type[name].n)
+        decisions = (1 if metric == "pairing" else 2) * by_type[name].n
+        by_type[name]["missing"] = by_type[name].n_missing / decisions
         for part in ("mean", "low", "high", "missing"):
             frame[f"{name}_{part}"] = [
                 by_type[name][part].get(model, float("nan")) for model in models
@@ -166,8 +178,12 @@ def accuracy_by_paradigm(
             Column(heading, (f"{name}_mean", f"{name}_missing"), _with_missing, over=over)
         )
     is_unread = bool((means.n_missing > 0).any())
+    is_choice_left_out = metric == "pairing" and not summaries.eval_type.map(has_pairing).all()
     return Sheet(
-        title="Mean accuracy of every model for every way of asking.",
+        title=(
+            f"Mean {'pairing' if metric == 'pairing' else 'accuracy'} of every model for every way"
+            " of asking."
+        ),
         frame=frame,
         columns=tuple(columns),
         notes=(
@@ -176,6 +192,8 @@ def accuracy_by_paradigm(
                 if (means.grouping == "prompted").any()
                 else []
             ),
+            *([PAIRING] if metric == "pairing" else []),
+            *([NO_PAIRING] if is_choice_left_out else []),
             *_humans(rows),
             *_by_domains(provenance),
             (
@@ -184,7 +202,9 @@ def accuracy_by_paradigm(
             ),
             *(
                 [
-                    "unread: share of targets without a readable answer (counted as wrong) or"
+                    "unread: share of items that lack a readable answer or a score."
+                    if metric == "pairing"
+                    else "unread: share of targets without a readable answer (counted as wrong) or"
                     " without a score."
                 ]
                 if is_unread
@@ -221,7 +241,7 @@ def mean_accuracy(
         provenance: of the summaries; it says what was drawn for the intervals, and what weighs the
             same in the means.
         eval_type: way of asking of the models' rows; humans and baselines are always added.
-        metric: "accuracy" (ties count one half) or "strict" (ties count as wrong).
+        metric: "accuracy" (ties count one half), "strict" (ties count as wrong) or "pairing".
     """
     rows = selection.pick(summaries, "overall", eval_type, metric)
     if metric == "strict" or eval_type != "logprobs":  # cosines are a baseline for LogProbs only
@@ -247,7 +267,11 @@ def mean_accuracy(
         "ci_low",
         "ci_high",
     ]
+    pairing = selection.pairings(summaries, frame)
     frame = frame[[*wanted, "n_versions", "n", "n_ties", "n_near_ties", "n_missing"]]
+    is_beside = metric == "accuracy" and not pd.isna(pairing).all()
+    if is_beside:
+        frame = frame.assign(pairing=pairing)
     count = int(versions.max()) if len(versions) else 0
     notes = [
         *([f"Range: lowest and highest version of {count}."] if count > 1 else []),
@@ -262,21 +286,30 @@ def mean_accuracy(
         for name, text in BASELINE_NOTES.items()
         if name in set(frame.model)
     ]
-    kept = "one half" if metric == "accuracy" else "as wrong"
+    kept = "as wrong" if metric == "strict" else "one half"
+    if is_beside or metric == "pairing":
+        notes.append(PAIRING)
+    elif metric == "accuracy" and not has_pairing(eval_type):
+        notes.append(NO_PAIRING)
+    decided, lack = (
+        ("pairings", "Items without a pairing")
+        if metric == "pairing"
+        else ("targets", "Unreadable answers")
+    )
     of_models = frame[frame.kind == "model"]
     of_others = frame[(frame.kind == "baseline") & (frame.n_ties > 0)]
     ties = {"all models": of_models.n_ties.sum()} | dict(
         zip(of_others.name, of_others.n_ties, strict=True)
     )
     notes.append(
-        f"Exact ties count {kept} (number of tied targets:"
-        f" {', '.join(f'{name} {count:,.0f}' for name, count in ties.items())}). Unreadable answers"
+        f"Exact ties count {kept} (number of tied {decided}:"
+        f" {', '.join(f'{name} {count:,.0f}' for name, count in ties.items())}). {lack}"
         f" of all models: {of_models.n_missing.sum():,.0f}."
     )
     return Sheet(
         title=(
-            f"Accuracy by model ({selection.in_words(eval_type)}); versions: {count}; chance is"
-            " 0.5."
+            f"{'Pairing' if metric == 'pairing' else 'Accuracy'} by model"
+            f" ({selection.in_words(eval_type)}); versions: {count}; chance is 0.5."
         ),
         frame=frame,
         columns=(
@@ -284,6 +317,7 @@ def mean_accuracy(
             number_column("Mean", "mean"),
             *([Column("Range", ("low", "high"), span)] if (frame.low < frame.high).any() else []),
             INTERVAL,
+            *([number_column("Pairing", "pairing")] if is_beside else []),
         ),
         notes=tuple(notes),
         group="kind",
