@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "workflow" / "src"
 #: Tokens, and lines of rules: what is measured, and two per cent.
-BOUNDS = {"worldprobe": 322_000, "packages": 505_000, "tests": 299_500, "rules": 2_240}
+BOUNDS = {"worldprobe": 331_000, "packages": 512_600, "tests": 310_200, "rules": 2_240}
 _SKIPPED = {
     tokenize.COMMENT,
     tokenize.NL,

@@ -24,7 +24,7 @@ from worldprobe.benchmarks.ewok.analysis.regression import (
 )
 from worldprobe.benchmarks.ewok.contracts import Coefficients, Judgements, SurfaceFeatures
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError, UserError
 from worldprobe.provenance import Provenance
 
 needs_r = pytest.mark.skipif(shutil.which("R") is None, reason="R is not installed")
@@ -404,6 +404,14 @@ def test_where_r_stops_there_is_a_note_and_no_number():
     assert table[["estimate", "std_error", "p"]].isna().all(axis=None)
     assert not details["is_converged"]
     assert details["log_likelihood"] is None
+
+
+def test_one_item_is_too_little_for_fixed_effects():
+    """Standard errors over items were a division by zero."""
+    rows, surface = study(n_templates=1, n_versions=1, n_models=8)
+    rows = rows.assign(accuracy=(rows.index % 3 == 0).astype(float))
+    with pytest.raises(TooLittleError, match="one item"):
+        fit_fixed_effects(build_design(rows, surface))
 
 
 def test_fixed_effects_recover_the_truth_and_cluster_by_item():

@@ -734,9 +734,18 @@ def fit_fixed_effects(design: Design) -> tuple[pd.DataFrame, dict[str, Any]]:
 
     Returns:
         contracts.Coefficients and details for the provenance.
+
+    Raises:
+        TooLittleError: there is one item.
     """
     import statsmodels.api as sm
 
+    if len(design.items) < 2:
+        raise TooLittleError(
+            "judgements",
+            "are of one item, which says nothing of how items vary.",
+            "Give the judgements of more items.",
+        )
     notes = list(design.notes)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
