@@ -29,11 +29,12 @@ LATER = (
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Every result but logs, shards, and times, which the report tells too -> its digest.
+    """Every result but logs, shards, and times, which the report and the study's record tell too ->
+    its digest.
 
     lme4's fit is left out: it differs in its last digits from run to run (docs/methods.md).
     """
-    left_out = {"logs", "benchmarks", ".answers", "report.html"}
+    left_out = {"logs", "benchmarks", ".answers", "report.html", "study.json"}
     files = [
         path
         for path in (folder / "results").rglob("*")

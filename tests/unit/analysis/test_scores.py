@@ -12,6 +12,7 @@ from worldprobe.analysis.summaries import Group, summarize_scores
 from worldprobe.contracts import column, validate
 from worldprobe.contracts.results import ALL, OVERALL, Comparisons, Scores, Summaries
 from worldprobe.errors import UserError
+from worldprobe.report.page import render_template
 
 
 class PairScores(Scores, name="pair_scores"):
@@ -59,6 +60,13 @@ def test_means_are_those_of_the_units_overall_and_by_group(scores: pd.DataFrame)
     assert by_group.to_dict() == pytest.approx(
         scores.groupby(["model", "phenomenon"])["value"].mean().to_dict()
     )
+
+
+def test_comparisons_of_any_benchmark_are_printed(scores: pd.DataFrame) -> None:
+    """The text is shared with EWoK's, whose tables have more columns."""
+    rows = compare_scores(scores, ["phenomenon"]).to_dict("records")
+    said = render_template("worldprobe.report", "assets/comparisons.txt.jinja", rows=rows)
+    assert said.count("A − B") == len(rows) > 0
 
 
 def test_models_are_compared_on_the_units_that_both_have(scores: pd.DataFrame) -> None:
