@@ -113,6 +113,20 @@ class Garden:
         return compile_templates(materials)
 
 
+def an_item(item_id):
+    """A row of contracts.Items whose texts say nothing."""
+    domain, meta, template, version = item_id.rsplit("_", 3)
+    row = {
+        name: "A text." if column.min_length else ""
+        for name, column in Items.columns.items()
+        if not column.optional
+    }
+    row |= {"item_id": item_id, "domain": domain, "version": int(version[1:]), "fillers": "{}"}
+    row |= {"meta_template": int(meta), "template": int(template), "duplicate_of": None}
+    row |= {"concept_a": "on", "concept_b": "off", "target_contrast": "concept swap"}
+    return row | {"context_contrast": "antonym", "context_type": "direct"}
+
+
 @pytest.fixture
 def garden(tmp_path):
     return Garden(tmp_path / "garden")

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from command_line import run
+from invented_materials import an_item
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis import judge
 from worldprobe.benchmarks.ewok.contracts import (
@@ -20,19 +21,6 @@ from worldprobe.contracts import read_table, validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import taught_here
 from worldprobe.provenance import Provenance
-
-
-def an_item(item_id):
-    domain, meta, template, version = item_id.rsplit("_", 3)
-    row = {
-        name: "A text." if column.min_length else ""
-        for name, column in Items.columns.items()
-        if not column.optional
-    }
-    row |= {"item_id": item_id, "domain": domain, "version": int(version[1:]), "fillers": "{}"}
-    row |= {"meta_template": int(meta), "template": int(template), "duplicate_of": None}
-    row |= {"concept_a": "on", "concept_b": "off", "target_contrast": "concept swap"}
-    return row | {"context_contrast": "antonym", "context_type": "direct"}
 
 
 def items_of(*ids):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from command_line import run
+from invented_materials import an_item
 from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.analysis import judge
 from worldprobe.benchmarks.ewok.analysis.compare import compare_models
@@ -28,18 +29,8 @@ GRIDS = {
 
 @pytest.fixture
 def items():
-    rows = []
-    for item_id in GRIDS:
-        domain, meta, template, version = item_id.rsplit("_", 3)
-        row = {
-            name: "A text." if column.min_length else ""
-            for name, column in Items.columns.items()
-            if not column.optional
-        }
-        row |= {"item_id": item_id, "domain": domain, "version": int(version[1:]), "fillers": "{}"}
-        row |= {"meta_template": int(meta), "template": int(template), "duplicate_of": None}
-        row |= {"concept_a": f"on {meta}", "concept_b": "off", "target_contrast": "concept swap"}
-        rows.append(row | {"context_contrast": "antonym", "context_type": "direct"})
+    rows = [an_item(item_id) for item_id in GRIDS]
+    rows = [row | {"concept_a": f"on {row['meta_template']}"} for row in rows]
     return pd.DataFrame(rows).astype({"duplicate_of": "str"})
 
 

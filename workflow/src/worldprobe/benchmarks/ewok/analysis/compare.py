@@ -56,9 +56,8 @@ def compare_models(
     its two means over the targets that both have an accuracy of. Neither the versions of one
     template nor the templates of one pair of concepts are independent evidence, as they share
     sentences, nor are the templates of one version, where they share fillings. So pairs of concepts
-    and versions are crossed random factors
-    (``analysis.clusters``); versions of items with fillings of their own are none, unless they
-    differ all the same.
+    and versions are crossed random factors (``analysis.clusters``); versions of items with fillings
+    of their own are none, unless they differ all the same.
 
     Args:
         judgements: contracts.Judgements of two models or more.
@@ -142,9 +141,11 @@ def compare_models(
     shared = [known[a, u] & known[b, u] for a, b, u in zip(*sides, units, strict=True)]
     both = [u[one.any(axis=1)] for u, one in zip(units, shared, strict=True)]
     table["n_targets"] = [one.sum() for one in shared]
-    for side, other, numbers in zip("ab", "ba", sides, strict=True):
-        lacking = zip(sides["ab".index(other)], units, shared, strict=True)
-        table[f"n_missing_{side}"] = [int(known[i, u].sum() - one.sum()) for i, u, one in lacking]
+    for side, numbers, others in zip("ab", sides, sides[::-1], strict=True):
+        table[f"n_missing_{side}"] = [
+            int(known[i, u].sum() - one.sum())
+            for i, u, one in zip(others, units, shared, strict=True)
+        ]
         table[f"n_tied_{side}"] = [
             int(is_tied[i, u][one].sum()) for i, u, one in zip(numbers, units, shared, strict=True)
         ]
@@ -193,7 +194,7 @@ def _stated(judgements: pd.DataFrame, name: str) -> dict[str, str]:
 def _of_replicates(
     accuracy: np.ndarray, models: list[str], replicates: Mapping[str, Sequence[str]]
 ) -> np.ndarray:
-    """Values of replicates, shape (names, replicates, items, 2).
+    """Values of replicates, shape (names, replicates, items, targets).
 
     Raises:
         UserError: a model is unknown or in no group, or groups differ in size.
@@ -216,7 +217,7 @@ def _spread_of_replicates(runs: np.ndarray) -> list[Part]:
     """The variance of differences of every two means that is due to the replicates of each.
 
     Args:
-        runs: shape (names, replicates, items, 2); targets that some replicate lacks are left out.
+        runs: shape (names, replicates, items, targets); targets that some replicate lacks are left out.
     """
     runs = runs.reshape(*runs.shape[:2], -1)
     n_runs = runs.shape[1]
