@@ -217,7 +217,7 @@ def _spread_of_replicates(runs: np.ndarray) -> list[Part]:
     """The variance of differences of every two means that is due to the replicates of each.
 
     Args:
-        runs: shape (names, replicates, items, targets); targets that some replicate lacks are left out.
+        runs: shape (names, replicates, items, targets); what some replicate lacks is left out.
     """
     runs = runs.reshape(*runs.shape[:2], -1)
     n_runs = runs.shape[1]
