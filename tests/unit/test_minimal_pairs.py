@@ -94,6 +94,34 @@ def test_whole_sentences_without_groups_or_clusters_are_compared_too(tmp_path: P
     assert requests == [(None, "Coal is black."), (None, "Coal is white."), (None, "Coal is NA.")]
 
 
+@pytest.mark.parametrize(
+    ("target", "row"),
+    [
+        (" {{ bad }}", {"bad": None}),
+        (" {{ bad }}", {"bad": float("nan")}),
+        ("bad", {"bad": float("nan")}),
+        ("{{ bad + right }}", {"bad": 1}),
+        ("{{ 1 / 0 }}", {"bad": "x"}),
+    ],
+)
+def test_a_template_that_has_no_value_is_one_error_with_file_and_row(
+    tmp_path: Path, target: str, row: dict[str, object]
+) -> None:
+    """A null was scored as the text "None"."""
+    path = write(tmp_path, data=["bad.jsonl"], targets=["right", target])
+    (tmp_path / "bad.jsonl").write_text(json.dumps(ROWS[0] | row) + "\n")
+    with pytest.raises(UserError, match=r"bad\.jsonl, row 1.*targets\[1\]"):
+        find(path).asking.items({})
+
+
+def test_files_of_one_name_in_several_folders_need_no_ids(tmp_path: Path) -> None:
+    path = write(tmp_path, data=["d*/x.jsonl"])
+    for folder in ("d1", "d2"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
+    assert list(find(path).asking.items({})["unit"]) == ["d1/x 1", "d2/x 1"]
+
+
 def test_the_handbooks_example_reads_blimps_layout_in_twenty_lines(
     repository: Path, tmp_path: Path
 ) -> None:
@@ -143,6 +171,10 @@ def test_the_handbooks_example_reads_blimps_layout_in_twenty_lines(
         (BESIDE | {"conditions": TWO, "criteria": ["a - b"]}, r"criteria\[0\]: a - b compares no"),
         (BESIDE | {"conditions": TWO, "criteria": ["a > a"]}, r"criteria\[0\]: a > a compares no"),
         (BESIDE | {"conditions": TWO, "criteria": ["a > 2 * b"]}, r"criteria\[0\]: .* compares no"),
+        (
+            BESIDE | {"conditions": {**TWO, "is": TWO["a"]}, "criteria": ["a > b"]},
+            "conditions.is: is no name in criteria",
+        ),
         (
             BESIDE | {"conditions": {"a": {"target": "wrng"}}, "criteria": ["a > a"]},
             r"line \d+: criteria\[0\]",
@@ -266,6 +298,16 @@ def test_several_files_load_a_model_once_and_their_log_probabilities_are_kept(
     page = read_rows([Path(paths[1]), work / "interactions" / "scores.parquet"]).frame
     assert page["target1"].tolist() == ["Ice cold", "Coal black"]
     assert page["context1"].isna().all()
+
+
+def test_pairs_without_groups_are_evaluated_to_their_page(
+    tiny_checkpoint: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page of items asked for their domain."""
+    path = write(tmp_path, groups=None, clusters=None)
+    monkeypatch.chdir(tmp_path)
+    assert run(f"evaluate {tiny_checkpoint()} --benchmark {path} --out {tmp_path}/result.json") == 0
+    assert (tmp_path / "report.html").is_file()
 
 
 def test_two_benchmarks_of_one_name_are_refused(tmp_path: Path) -> None:

@@ -122,4 +122,20 @@ def test_targets_that_one_condition_lacks_are_left_out_of_both_and_counted():
     table = validate(compare_conditions({"main": main, "unread": unread}), ConditionComparisons)
     row = table.query("model_a == 'ant' and grouping == 'overall'").iloc[0]
     assert row["difference"] == 0
-    assert (row["n_targets"], row["n_missing_a"], row["n_missing_b"]) == (60, 60, 0)
+    assert (row["n_targets"], row["n_missing_a"], row["n_missing_b"]) == (120, 120, 0)
+
+
+@pytest.mark.parametrize("filling", ["shared", "own"])
+def test_equal_answers_never_differ_whatever_one_condition_lacks(filling):
+    """With own fillings, or a target without a common version, versions were not paired."""
+    main = condition(0.5, n_versions=3).assign(filling=filling)
+    wrong = (main["accuracy"] == 0) & (main["version"] > 0)
+    alone = (main["meta_template"] == 1) & (main["target"] == 1)
+    lost = (wrong & (main.index % 3 == 0)) | (alone & (main["version"] > 0))
+    other = main.assign(
+        accuracy=main["accuracy"].mask(lost), status=np.where(lost, "missing", "ok")
+    )
+    first = main.assign(accuracy=main["accuracy"].mask(alone & (main["version"] == 0)))
+    table = compare_conditions({"main": first, "other": other})
+    assert (table["difference"] == 0).all()
+    assert (table["n_missing_a"] > 0).any()

@@ -123,6 +123,14 @@ def test_a_handful_of_single_answers_has_the_exact_interval(right, low, high):
     assert half.ci_high[0] - half.ci_low[0] != pytest.approx(high - low, abs=0.02)
 
 
+def test_versions_that_differ_are_not_forgotten_where_clusters_are_alike():
+    """Versions at 1.0 and 0.6 had the interval of their clusters alone."""
+    values = np.tile([1.0, 0.6], 60)[None]
+    cluster, version = np.repeat(np.arange(60), 2), np.tile([0, 1], 60)
+    found = crossed_means(values, cluster, version, bounds=(0.0, 1.0))
+    assert found.ci_high[0] - found.ci_low[0] > 0.5
+
+
 def rejected(*of: np.ndarray) -> float:
     """The share of series of which p is below a twentieth: those whose interval leaves 0 out, as
     the test above holds.

@@ -13,11 +13,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from keyword import iskeyword
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pandas as pd
-from jinja2 import StrictUndefined, TemplateError, meta
+from jinja2 import StrictUndefined, TemplateError, UndefinedError, meta
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import Field
 
@@ -40,7 +41,20 @@ GroupName = Annotated[
         "Use at most 60 lower-case letters, digits and underscores, a letter first.",
     ),
 ]
-_TEMPLATES = SandboxedEnvironment(undefined=StrictUndefined)
+
+
+def _present(value: Any) -> Any:
+    """A value that a template writes; "None" and "nan" are no texts."""
+    if _is_absent(value):
+        raise UndefinedError("a value is missing (null)")
+    return value
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+_TEMPLATES = SandboxedEnvironment(undefined=StrictUndefined, finalize=_present)
 
 
 class Condition(Block):
@@ -147,10 +161,12 @@ class MinimalPairs(Block):
             fix = "Give criteria that compare conditions, or leave both out."
             yield ("criteria",), "and conditions are only stated together.", fix
             return
+        for condition in filter(iskeyword, self.conditions):
+            yield ("conditions", condition), "is no name in criteria.", "Choose another name."
         for number, criterion in enumerate(self.criteria):
             try:
                 unknown = sorted(read_criterion(criterion).keys() - self.conditions)
-            except (SyntaxError, ValueError):
+            except (SyntaxError, ValueError, RecursionError):
                 fix = "Write such as `a > b`, or `a - b > c - d`."
                 yield ("criteria", number), f"{criterion} compares no sums of conditions.", fix
                 continue
@@ -349,11 +365,15 @@ def list_items(pairs: MinimalPairs, path: str, files: Sequence[str]) -> pd.DataF
     keys_of_targets += [("conditions", condition, "target") for condition in pairs.conditions]
     items = []
     places: dict[str, str] = {}
+    stems = Counter(Path(file).stem for file in files)
     for file in files:
+        stem = Path(file).stem  # files of one name in several folders are told apart by these
+        if stems[stem] > 1:
+            stem = os.path.relpath(os.path.splitext(file)[0], os.path.dirname(path) or ".")
         for number, row in enumerate(_read_rows(file), 1):
             where = f"{file}, row {number}"
             values = {keys: _value(keys, read, row, where) for keys, read in readers.items()}
-            unit = values.get(("id",), f"{Path(file).stem} {number}")
+            unit = values.get(("id",), f"{stem} {number}")
             if unit in places:
                 problem = f"id: {unit} is the id of two items, here and in {places[unit]}."
                 raise UserError(
@@ -381,7 +401,7 @@ def list_items(pairs: MinimalPairs, path: str, files: Sequence[str]) -> pd.DataF
 def _value(keys: Keys, read: Reader, row: Mapping[str, Any], where: str) -> str:
     try:
         text = read(row)
-    except (KeyError, TemplateError) as error:
+    except (LookupError, TemplateError, TypeError, ValueError, ArithmeticError) as error:
         reason = f"{error.args[0]} is missing" if isinstance(error, KeyError) else error
         raise UserError(where, f"{dotted(keys)}: {reason}.", "Give every item a value.") from error
     if not text.strip():
@@ -401,7 +421,7 @@ def _reader(text: str) -> Reader:
 
 def _as_text(column: str, row: Mapping[str, Any]) -> str:
     value = row[column]
-    return "" if value is None else str(value)
+    return "" if _is_absent(value) else str(value)
 
 
 def _list_files(pairs: MinimalPairs, source: Source) -> list[str]:

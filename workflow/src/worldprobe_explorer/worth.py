@@ -53,9 +53,10 @@ def _wrong_for_all(rows: Rows, runs: Sequence[Run]) -> dict[str, Any]:
     frame = rows.frame.loc[wrong.index[is_all]]
     benchmark = str(rows.frame["benchmark"][wrong.index[0]])
     shown = {"benchmark": benchmark, "model": runs[0].model, "way": runs[0].way, "right": "none"}
+    domains = frame["domain"] if "domain" in frame else pd.Series(dtype=object)
     entries = [
         {"text": str(domain), "n": int(n), "filter": urlencode(shown | {"domain": domain})}
-        for domain, n in frame["domain"].value_counts().head(MOST).items()
+        for domain, n in domains.value_counts().head(MOST).items()
     ]
     text, whom = f"{is_all.sum()} of {len(wrong)}", "the model"
     if len(wrong.columns) > 1:

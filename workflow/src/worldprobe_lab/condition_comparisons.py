@@ -48,13 +48,23 @@ class _Values(NamedTuple):
     """A series in one condition.
 
     Attributes:
-        targets: a row per template and target: its concepts, the mean over its items and the number
-            of these.
-        versions: a row per template, target and version, with the mean over its items.
+        versions: a row per template, target and version: its concepts, the mean over its items, the
+            number of these, and how many are tied.
+        targets: a row per template and target, with the same over its versions.
     """
 
-    targets: pd.DataFrame
     versions: pd.DataFrame
+    targets: pd.DataFrame
+
+
+def _values(versions: pd.DataFrame) -> _Values:
+    sums = versions.assign(**{VALUE: versions[VALUE] * versions[COUNT]})
+    targets = sums.groupby(TARGET, sort=True).agg(
+        **{name: (name, "first") for name in CONCEPTS},
+        **{name: (name, "sum") for name in (VALUE, COUNT, TIED)},
+    )
+    targets[VALUE] /= targets[COUNT]
+    return _Values(versions, targets.reset_index())
 
 
 def compare_conditions(
@@ -151,18 +161,17 @@ def _template_values(judgements: pd.DataFrame) -> dict[tuple[str, str], _Values]
         own = {VALUE: panel.accuracy[number].astype(float), TIED: is_tied[number]}
         known = rows.assign(**{name: values.ravel() for name, values in own.items()})
         known = known.dropna(subset=[VALUE])
-        targets = known.groupby(TARGET, sort=True).agg(
+        versions = known.groupby([*TARGET, "version"], sort=True).agg(
             **{name: (name, "first") for name in CONCEPTS},
             **{VALUE: (VALUE, "mean"), COUNT: (VALUE, "size"), TIED: (TIED, "sum")},
         )
-        versions = known.groupby([*TARGET, "version"], sort=True)[VALUE].mean()
-        tables[str(model), str(eval_type)] = _Values(targets.reset_index(), versions.reset_index())
+        tables[str(model), str(eval_type)] = _values(versions.reset_index())
     return tables
 
 
 def _do_versions_differ(values: _Values, cluster: str) -> bool:
     """Whether versions of items with fillings of their own differ all the same."""
-    cells = values.versions.merge(values.targets[[*TARGET, *CONCEPTS]], on=TARGET)
+    cells = values.versions
     codes, version = cluster_codes(cells, cluster), cells["version"].to_numpy()
     found = crossed_means(cells[VALUE].to_numpy(float)[None], codes, version, tested=False)
     return bool(found.p_versions[0] < VERSIONS_ALIKE)
@@ -180,6 +189,11 @@ def _compare(
         are_random: whether the versions of the reference, and of the other condition, share their
             fillings.
     """
+    answered = [side.targets for side in (reference, other)]
+    if set(reference.versions["version"]) == set(other.versions["version"]):
+        answered, cell = [side.versions for side in (reference, other)], [*TARGET, "version"]
+        common = answered[0][cell].merge(answered[1][cell])
+        reference, other = (_values(side.merge(common)) for side in answered)
     both = reference.targets.merge(
         other.targets.drop(columns=CONCEPTS), on=TARGET, suffixes=("_reference", "_condition")
     )
@@ -213,9 +227,9 @@ def _compare(
                 "ci_low": np.clip(estimate["ci_low"], -1, 1),
                 "ci_high": np.clip(estimate["ci_high"], -1, 1),
                 "n": len(rows.drop_duplicates(TEMPLATE)),
-                "n_targets": len(rows),
-                **_missing(grouping, group, other, len(rows), "b"),
-                **_missing(grouping, group, reference, len(rows), "a"),
+                "n_targets": len(by_version[0]) if "version" in answered[0] else len(rows),
+                "n_missing_a": _lacking(answered[0], answered[1], group),
+                "n_missing_b": _lacking(answered[1], answered[0], group),
                 "n_clusters": int(tested.n_clusters[0]),
                 "n_items_a": int(rows.groupby(TEMPLATE)[f"{COUNT}_condition"].max().sum()),
                 "n_items_b": int(rows.groupby(TEMPLATE)[f"{COUNT}_reference"].max().sum()),
@@ -274,10 +288,13 @@ def _test(
     return [float(side.mean()) for side in values], found
 
 
-def _missing(grouping: str, group: str, other: _Values, n: int, side: str) -> dict[str, int]:
-    """How many targets a side lacks that the other one has."""
-    has = other.targets if grouping == OVERALL else other.targets.query("domain == @group")
-    return {f"n_missing_{side}": len(has) - n}
+def _lacking(has: pd.DataFrame, side: pd.DataFrame, group: str) -> int:
+    """How many of the targets that one side answered the other one lacks: in the same version,
+    where both have the same versions.
+    """
+    keys = [name for name in (*TARGET, "version") if name in has]
+    found = has if group == ALL else has[has["domain"] == group]
+    return len(found) - len(found[keys].merge(side[keys]))
 
 
 def _sides(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:

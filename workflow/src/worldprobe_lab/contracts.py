@@ -290,8 +290,10 @@ class ConditionComparisons(results.Comparisons, name="condition_comparisons", ve
     n_versions_b: int = column(gt=0)
     n_items_a: int = column("Items of these templates.", gt=0)
     n_items_b: int = column(gt=0)
-    n_targets: int = column("Of these templates, that have an accuracy in both.", gt=0)
-    n_missing_a: int = column("Left out: of templates, only the other condition has them.", ge=0)
+    n_targets: int = column(
+        "That have an accuracy in both: in each version, where both have the same ones.", gt=0
+    )
+    n_missing_a: int = column("Likewise, left out, as only the other condition has one.", ge=0)
     n_missing_b: int = column(ge=0)
     enough_versions: int = column(
         "Versions that halve the smallest difference found; 0: none do.", ge=0

@@ -257,7 +257,8 @@ def interval(
     is_share = (np.asarray(low) == 0) | (np.abs(share - 0.5) > 0.5 - 1e-9)  # sums are rounded
     with np.errstate(divide="ignore", invalid="ignore"):
         n = share * (1 - share) * (ndtri((1 + LEVEL) / 2) / half) ** 2
-    n = np.where(is_alike, np.where(is_share, n_clusters, np.nan), n)
+    # Other parts, such as versions, may leave less than that.
+    n = np.where(is_alike, np.where(is_share, np.fmin(n, n_clusters), np.nan), n)
     n = np.where(is_exact, n_clusters, n)
     ends = korn_graubard(share, n)
     return low + (high - low) * ends[0], low + (high - low) * ends[1]

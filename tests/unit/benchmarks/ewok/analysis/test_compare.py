@@ -5,7 +5,11 @@ import pandas as pd
 import pytest
 
 from simulated_judgements import simulate_features, simulate_items, simulate_judgements
-from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_without_items
+from worldprobe.benchmarks.ewok.analysis.compare import (
+    compare_models,
+    describe_finding,
+    pairs_without_items,
+)
 from worldprobe.benchmarks.ewok.analysis.judge import judge_responses
 from worldprobe.benchmarks.ewok.analysis.summarize import agree, correlate, correlation
 from worldprobe.benchmarks.ewok.contracts import Agreements, Comparisons
@@ -130,6 +134,39 @@ def test_answers_that_one_model_lacks_are_left_out_of_both_and_counted():
     assert overall["mean_a"] == overall["mean_b"] == pytest.approx(1)
     assert overall["n_targets"] == overall["n_missing_a"] == len(ant) / 2
     assert overall["n_missing_b"] == 0
+
+
+def six_runs(level=0.4):
+    rows = two_models(level, n_templates=30)
+    runs = [rows.assign(model=rows["model"] + f"_{k}") for k in range(2)]
+    third = runs[0][runs[0]["model"] == "ant_0"]
+    return pd.concat([*runs, *(third.assign(model=f"cat_{k}") for k in range(2))])
+
+
+GROUPS = {"X": ["ant_0", "ant_1"], "Y": ["bee_0", "bee_1"], "Z": ["cat_0", "cat_1"]}
+
+
+def test_what_a_third_group_of_runs_lacks_says_nothing_of_two_others():
+    """A p that was missing became "X is better, but not after Holm's correction"."""
+    rows = six_runs()
+    whole = compare_models(rows, replicates=GROUPS)
+    lacks = (rows["model"] == "cat_0") & (rows["domain"] == rows["domain"].iloc[0])
+    some = compare_models(rows.assign(accuracy=rows["accuracy"].mask(lacks)), replicates=GROUPS)
+    columns = ["difference", "ci_low", "ci_high", "p"]
+    alone, beside = (
+        table.query("model_a == 'X' and model_b == 'Y'")[columns].reset_index(drop=True)
+        for table in (whole, some)
+    )
+    pd.testing.assert_frame_equal(alone, beside)
+    assert describe_finding({"status": "ok", "p": np.nan}, "+", "-") == "no difference shown"
+
+
+def test_ties_of_replicates_are_those_of_one_run():
+    """Those of three runs together were more than half of the targets."""
+    rows = six_runs()
+    rows["is_near_tie"] = rows.groupby("model").cumcount() % 5 == 0
+    table = compare_models(rows, replicates=GROUPS)
+    assert (table["n_tied_a"] <= 0.3 * table["n_targets"]).all()
 
 
 def test_models_without_a_difference_are_not_told_apart():

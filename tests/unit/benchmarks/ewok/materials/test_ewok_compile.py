@@ -167,6 +167,13 @@ def test_a_target_may_ask_for_a_flag_of_its_own(garden):
     assert {text.split("}")[1].split()[0] for text in garden.compile()["target1"]} == {"can"}
 
 
+@pytest.mark.parametrize("name", ["many_concepts", "model_config", "place", "__init__"])
+def test_a_flag_whose_name_means_something_else_is_an_error(garden, name):
+    garden.concepts({"concept": "lift", name: True}, {"concept": "lower", name: True})
+    garden.targets({"pattern": "[agent1] will {CONCEPT} [object1].", "criteria": name})
+    assert any(f"{name}: unknown key" in str(each) for each in garden.read().problems.errors())
+
+
 def test_a_flag_that_no_target_asks_for_is_still_unknown(garden):
     garden.concepts({"concept": "lift", "growht": True}, {"concept": "lower", "growth": True})
     garden.targets({"pattern": "[agent1] will {CONCEPT} [object1].", "criteria": "growth"})

@@ -95,7 +95,7 @@ def compare_models(
     facts = {name: _stated(rows, name) for name in ("dtype", "taught")}
     runs = _of_replicates(targets, models, replicates) if replicates else None
     if replicates and runs is not None:
-        is_tied = _of_replicates(is_tied, models, replicates).sum(axis=1)
+        is_tied = _of_replicates(is_tied, models, replicates).mean(axis=1)
         targets, models = runs.mean(axis=1), list(replicates)
         for fact, stated in facts.items():
             facts[fact] = {
@@ -147,7 +147,8 @@ def compare_models(
             for i, u, one in zip(others, units, shared, strict=True)
         ]
         table[f"n_tied_{side}"] = [
-            int(is_tied[i, u][one].sum()) for i, u, one in zip(numbers, units, shared, strict=True)
+            round(is_tied[i, u][one].sum())
+            for i, u, one in zip(numbers, units, shared, strict=True)
         ]
         own = {name: table[f"{name}_{side}"] for name in ("mean", "ci_low", "ci_high", "std_error")}
         own |= {
@@ -217,14 +218,16 @@ def _spread_of_replicates(runs: np.ndarray) -> list[Part]:
     """The variance of differences of every two means that is due to the replicates of each.
 
     Args:
-        runs: shape (names, replicates, items, targets); what some replicate lacks is left out.
+        runs: shape (names, replicates, items, targets); what a run of either side lacks is left
+            out.
     """
     runs = runs.reshape(*runs.shape[:2], -1)
-    n_runs = runs.shape[1]
-    means = runs[:, :, ~np.isnan(runs).any(axis=(0, 1))].mean(axis=2)
-    variance = means.var(axis=1, ddof=1) / n_runs
-    sides = np.array(list(combinations(range(len(runs)), 2))).T
-    return [Part(variance[side], n_runs - 1) for side in sides]
+    n_runs, parts = runs.shape[1], []
+    for pair in combinations(range(len(runs)), 2):
+        sides = runs[list(pair)]
+        means = sides[:, :, ~np.isnan(sides).any(axis=(0, 1))].mean(axis=2)
+        parts.append(means.var(axis=1, ddof=1) / n_runs)
+    return [Part(variance, n_runs - 1) for variance in np.array(parts).T]
 
 
 def pairs_without_items(comparisons: pd.DataFrame, models: Iterable[str]) -> list[list[str]]:
@@ -252,7 +255,7 @@ def describe_finding(row: Mapping[Any, Any], if_positive: str, if_negative: str)
     """
     if row["status"] != "ok":
         return NOT_TESTED[row["status"]]
-    if row["p"] >= 0.05:
+    if not row["p"] < 0.05:
         return "no difference shown"
     places = (row["place_a"], row["place_b"])
     if NEAR_TIES in places:

@@ -566,7 +566,13 @@ class _Reader:
         entries = [entry for entry in found if isinstance(entry, dict)]
         stated = {str(key).replace("-", "_") for entry in entries for key in entry}
         known = {*TEXT_KEYS, *_FLAGS, *_AGENT_FLAGS, *KEYS["relation"]}
-        return frozenset((stated & criteria) - known)
+        return frozenset(
+            name
+            for name in (stated & criteria) - known
+            if name.isidentifier() and not name.startswith("_")
+            if not name.endswith(("_form", "_concepts")) and not hasattr(Entry, name)
+            if name not in Entry.model_fields
+        )
 
     def concepts(self, flags: frozenset[str]) -> dict[str, Concept]:
         """The concepts of a file, by name; of two with one name the last.

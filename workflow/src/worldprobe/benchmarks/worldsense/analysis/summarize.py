@@ -47,7 +47,8 @@ def summarize(
     for one in series:
         own = metrics[one.prompting, one.model]
         if rules and one.model != COUNTING:  # what a rule answers does not depend on the prompting
-            rule = rules.get(one.prompting, next(iter(rules.values())))
+            fullest = max(rules.values(), key=lambda rule: np.isfinite(rule["accuracy"]).sum())
+            rule = rules.get(one.prompting, fullest)
             own |= {"above_counting": own["accuracy"] - rule["accuracy"]}
         for metric, score in own.items():
             labels.append((name, one.prompting, one.model, metric))
