@@ -30,7 +30,7 @@ from worldprobe.inference.requests import Generate, question_id, run_requests
 from worldprobe.inference.store import open_store
 from worldprobe.models.engine import Decoding, Loglikelihood, Message
 from worldprobe.models.server import capabilities
-from worldprobe.models.server.endpoint import Endpoint, Spending
+from worldprobe.models.server.endpoint import Endpoint, Spending, failure_of
 from worldprobe.models.server.engine import OpenaiEngine, open_engine
 
 KEY = "sk-secret-of-the-test"
@@ -732,3 +732,19 @@ def test_where_nothing_has_ever_answered_a_refused_connection_is_not_tried_again
     with pytest.raises(UserError, match="connection refused"):
         Endpoint(f"http://127.0.0.1:{port}/v1", attempts=9).ask_one(lambda client: client.get("/x"))
     assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("choice", "n_tokens", "is_failure"),
+    [
+        ({"message": {"content": [{"type": "text", "text": ""}]}}, 0, True),
+        ({"message": {"content": " "}}, 0, True),
+        ({"message": {"content": " "}}, 1, False),
+        ({"message": {"content": [{"type": "text", "text": "TRUE"}]}}, 0, False),
+        ({"index": 0}, 3, True),
+        ({"text": "", "logprobs": {"tokens": ["a"]}}, 0, False),
+    ],
+)
+def test_blanks_of_no_tokens_are_no_reply_and_an_echo_is_one(choice, n_tokens, is_failure):
+    answer = {"choices": [choice], "usage": {"completion_tokens": n_tokens}}
+    assert (failure_of(answer) is not None) == is_failure

@@ -75,6 +75,14 @@ NO_JSON = Failure("half a JSON or none", is_protocol=False)
 STREAM = Failure("a stream of events, which was not asked for")
 
 
+def _says(value: Any) -> bool:
+    """Is there more than blanks in a text, or in the parts that it may consist of?"""
+    if isinstance(value, list):
+        parts = [part for part in value if isinstance(part, dict)]
+        return any(_says(part[key]) for part in parts for key in part if key != "type")
+    return bool(value.strip() if isinstance(value, str) else value)
+
+
 def failure_of(answer: Any) -> Failure | None:
     """What is wrong with an answer that has status 200; None for a reply of a model.
 
@@ -106,8 +114,10 @@ def failure_of(answer: Any) -> Failure | None:
         return Failure("no choices", is_protocol=False)
     message = choice["message"] if isinstance(choice.get("message"), dict) else choice
     is_said = choice.get("finish_reason") in (FILTERED, "refusal", "length")
-    if is_said or any(message.get(part) for part in PARTS):
+    if is_said or choice.get("logprobs") or any(_says(message.get(part)) for part in PARTS):
         return None
+    if not {"message", "text"} & choice.keys():
+        return Failure("a choice without a reply", is_protocol=False)
     # A model that ends at once writes one token, its end; some servers count no tokens at all.
     usage = answer.get("usage")
     n_tokens = usage.get("completion_tokens") if isinstance(usage, dict) else None
