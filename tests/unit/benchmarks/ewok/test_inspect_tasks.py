@@ -130,9 +130,11 @@ def test_the_same_replies_give_the_same_accuracy(
     responses, _ = ask(
         items, engine, way, load_prompts()[way.paradigm], open_store(tmp_path / "store", engine)
     )
-    assert theirs["accuracy"] == pytest.approx(
-        overall(judge_responses(items, responses, "ours").table), abs=1e-12
-    )
+    judged = judge_responses(items, responses, "ours").table
+    assert theirs["accuracy"] == pytest.approx(overall(judged), abs=1e-12)
+    assert ("pairing" in theirs) == way.is_rated
+    if way.is_rated:
+        assert theirs["pairing"] == pytest.approx(overall(judged, "pairing"), abs=1e-12)
     assert theirs["read"] == pytest.approx((responses["status"] == "ok").mean(), abs=1e-12)
     assert 0 < theirs["read"] < 1
     assert theirs["n_missing"] == (responses["status"] != "ok").sum() > 0
@@ -161,9 +163,9 @@ def _applies(each: Requirement) -> bool:
     return each.marker is None or each.marker.evaluate({"extra": ""})
 
 
-def overall(judged: pd.DataFrame) -> float:
+def overall(judged: pd.DataFrame, metric: str = "accuracy") -> float:
     means = summarize(judged).set_index(["grouping", "metric", "condition"])
-    return float(means.loc[("overall", "accuracy", ALL), "mean"])
+    return float(means.loc[("overall", metric, ALL), "mean"])
 
 
 class Completions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -55,6 +56,7 @@ def tasks(
     common: Mapping[str, Any],
     functions: Mapping[str, str],
     metrics: Sequence[str],
+    aggregated: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[tuple[str, bytes]]:
     """The YAML files: the template, one per task, and the group, whose metrics are the means of its
     tasks'.
@@ -68,6 +70,8 @@ def tasks(
         functions: key -> function of ``utils.py``.
         metrics: what ``judge`` returns; all but those in ``LOWER`` are better where they are
             higher.
+        aggregated: metric -> function of ``utils.py`` that adds its values up; the others are
+            means.
     """
     template: dict[str, Any] = {
         "test_split": "test",
@@ -76,13 +80,17 @@ def tasks(
         "num_fewshot": 0,
         **common,
         "metric_list": [
-            {"metric": name, "aggregation": "mean", "higher_is_better": name not in LOWER}
+            {
+                "metric": name,
+                "aggregation": _Function(aggregated[name]) if name in aggregated else "mean",
+                "higher_is_better": name not in LOWER,
+            }
             for name in metrics
         ],
         "metadata": {"version": 1.0, BENCHMARK: benchmark},
     }
-    called = "".join(f"{key}: !function utils.{name}\n" for key, name in functions.items())
-    yield TEMPLATE, (called + _yaml(template)).encode()
+    called = {key: _Function(name) for key, name in functions.items()}
+    yield TEMPLATE, _yaml(called | template).encode()
     for name in names:
         leaf: dict[str, Any] = {"include": TEMPLATE, "task": name}
         if "custom_dataset" in functions:
@@ -131,7 +139,18 @@ def warning(password: str | None) -> str:
     )
 
 
+class _Function(str):
+    """The name of a function of ``utils.py``."""
+
+
 def _yaml(document: dict[str, Any]) -> str:
     import yaml
 
-    return str(yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120))
+    class Dumper(yaml.SafeDumper):
+        pass
+
+    Dumper.add_representer(
+        _Function,
+        lambda dumper, name: dumper.represent_scalar("!function", f"utils.{name}"),
+    )
+    return yaml.dump(document, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=120)

@@ -5,6 +5,7 @@ the same judgements.
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import sys
 import types
@@ -98,12 +99,15 @@ def test_lm_eval_gives_our_judgements_and_means(
     assert (ours["accuracy"] == theirs["accuracy"])[~close].all()
     assert run(f"summarize {tmp_path / 'theirs_judged.parquet'} --out {summaries}") == 0
     means = read_table(summaries, Summaries)
-    means = means[(means["metric"] == "accuracy") & (means["condition"] == ALL)]
+    means = means[means["condition"] == ALL]
+    paired = means[(means["metric"] == "pairing") & (means["grouping"] == "overall")]
+    means = means[means["metric"] == "accuracy"]
     [written] = out.rglob("results_*.json")
     stated = json.loads(written.read_text())["results"]["worldprobe_few"]
     assert stated["acc,none"] == pytest.approx(
         means.loc[means["grouping"] == "overall", "mean"].iloc[0], abs=1e-12
     )
+    assert stated["pairing,none"] == pytest.approx(paired["mean"].iloc[0], abs=1e-12)
     for row in means[means["grouping"] == "domain"].itertuples():
         assert stated[f"acc_{row.group},none"] == pytest.approx(row.mean, abs=1e-12)
     made = read_provenance(tmp_path / "theirs.parquet")
@@ -117,7 +121,7 @@ def test_a_target_without_two_finite_numbers_is_left_out_and_counted(
     monkeypatch.setitem(sys.modules, "datasets", types.ModuleType("datasets"))
     module: dict[str, Any] = {"__file__": str(task / "utils.py")}
     exec(compile((task / "utils.py").read_text(), "utils.py", "exec"), module)
-    doc = {"label": 0, "domain": "garden"}
+    doc = {"item_id": "one", "label": 0, "domain": "garden"}
     assert module["judge"](doc, [(odd, False), (-2.0, False)]) == {"missing": 1.0}
     tied = module["judge"](doc, [(-2.0, False), (-2.0, False)])
     assert (tied["acc"], tied["tie"]) == (0.5, 1.0)
@@ -126,7 +130,14 @@ def test_a_target_without_two_finite_numbers_is_left_out_and_counted(
         "tie": 0.0,
         "missing": 0.0,
         "acc_garden": 1.0,
+        "pairing": ["one", -1.0, -2.0],
     }
+    # One context pulls both targets by 3: one target is wrong, and the pairing right. An item of
+    # one target has no pairing, and a contrast of 0 counts one half.
+    of_one, of_tied = [["one", -1.0, -2.0], ["one", -6.0, -5.5]], [["tied", 0.3, 0.1]] * 2
+    assert module["pairing"]([*of_one, ["half", -1.0, -9.0]]) == 1.0
+    assert module["pairing"]([*of_one, of_tied[0], ["tied", 0.1, 0.3]]) == 0.75
+    assert math.isnan(module["pairing"]([["half", -1.0, -9.0]]))
     assert "missing" in [
         one["metric"]
         for one in yaml.safe_load((task / "group.yaml").read_text())["aggregate_metric_list"]

@@ -124,7 +124,7 @@ def _task(path: str, way: Way, prompts: str) -> Task:
     return Task(
         dataset=MemoryDataset(samples, name=way.name),
         solver=generate(),
-        scorer=numeral(list(prompt.answers)),
+        scorer=(rating if way.is_rated else choice)(list(prompt.answers)),
         config=config,
     )
 
@@ -152,17 +152,19 @@ def accuracy() -> Metric:
     """
 
     def compute(scores: list[SampleScore]) -> float:
-        items, responses = _tables(scores)
-        judged = _judge(items, responses).table if len(items) else pd.DataFrame()
-        if judged.empty or judged["accuracy"].isna().all():
-            return float("nan")
-        means = summarize(judged)
-        overall = (
-            (means["grouping"] == "overall")
-            & (means["metric"] == "accuracy")
-            & (means["condition"] == ALL)
-        )
-        return float(means.loc[overall, "mean"].iloc[0])
+        return _mean(scores, "accuracy")
+
+    return compute
+
+
+@metric
+def pairing() -> Metric:
+    """The mean pairing of worldprobe: whether an item's contexts and targets fit as they belong
+    together.
+    """
+
+    def compute(scores: list[SampleScore]) -> float:
+        return _mean(scores, "pairing")
 
     return compute
 
@@ -199,7 +201,7 @@ def n_missing() -> Metric:
     return compute
 
 
-@scorer(metrics=[accuracy(), read(), n_missing(), n_items()])
+@scorer(metrics=[accuracy(), pairing(), read(), n_missing(), n_items()])
 def log_probability() -> Scorer:
     """A target's log probability after a context, in nats; 0 where the server does not return it
     for all its tokens.
@@ -225,8 +227,7 @@ def log_probability() -> Scorer:
     return score
 
 
-@scorer(metrics=[accuracy(), read(), n_missing(), n_items()])
-def numeral(answers: list[str]) -> Scorer:
+def _numeral(answers: list[str]) -> Scorer:
     """The first numeral that is one of the answers, 0 where there is none.
 
     Args:
@@ -244,6 +245,25 @@ def numeral(answers: list[str]) -> Scorer:
         )
 
     return score
+
+
+choice = scorer(metrics=[accuracy(), read(), n_missing(), n_items()], name="choice")(_numeral)
+rating = scorer(metrics=[accuracy(), pairing(), read(), n_missing(), n_items()], name="rating")(
+    _numeral
+)
+
+
+def _mean(scores: list[SampleScore], metric: str) -> float:
+    """The mean over versions of a metric; not a number where nothing was judged."""
+    items, responses = _tables(scores)
+    judged = _judge(items, responses).table if len(items) else pd.DataFrame()
+    if judged.empty or metric not in judged or judged[metric].isna().all():
+        return float("nan")
+    means = summarize(judged)
+    overall = (
+        (means["grouping"] == "overall") & (means["metric"] == metric) & (means["condition"] == ALL)
+    )
+    return float(means.loc[overall, "mean"].iloc[0])
 
 
 def _judge(items: pd.DataFrame, asked: pd.DataFrame) -> Judged:

@@ -42,15 +42,20 @@ _ABOUT = '"""{}, and judges a target: for lm-evaluation-harness, which calls bot
 _UTILS = _ABOUT.format("Loads the items of this folder") + lm_eval.READING + _JUDGE
 _FROM_HUB = lm_eval.template("ewok_hub.py")
 
+#: Metrics that are no means of targets, and the function that adds them up.
+AGGREGATED = {"pairing": "pairing"}
+
 _README = lm_eval.template("ewok_lm_eval.md")
 _MEANS = """`acc` of
 the group {task} is worldprobe's accuracy, the mean of the means of the items' versions,
 `acc_DOMAIN` that of a domain, and `tie` the share of exact ties, which count 0.5. Targets without
-two finite log probabilities are left out; `missing` is their share."""
+two finite log probabilities are left out; `missing` is their share. `pairing` is the share of items
+whose contexts and targets fit better as they belong together than exchanged."""
 _HUB_MEANS = """`acc` is
 the mean over all items, `acc_DOMAIN` over those of a domain, and `tie` the share of exact ties,
 which count 0.5. Targets without two finite log probabilities are left out; `missing` is their
-share. The dataset names no versions: the mean over versions, as in the paper, comes from the
+share. `pairing` is the share of items whose contexts and targets fit better as they belong together
+than exchanged. The dataset names no versions: the mean over versions, as in the paper, comes from the
 samples, once they are read back."""
 _SOURCE = """Source and licence are those of the materials
 that the items were built from; worldprobe's own are CC BY 4.0."""
@@ -101,6 +106,7 @@ def task_files(
         _COLUMNS,
         functions,
         _metrics(sorted(rows["domain"].unique())),
+        AGGREGATED,
     )
     yield "utils.py", _UTILS.encode()
     means, what = _MEANS.format(task=task), f"{len(items)} items"
@@ -129,7 +135,13 @@ def hub_files(dataset: str, revision: str | None, task: str) -> Iterator[tuple[s
     pinned = {"dataset_kwargs": {"revision": revision}} if revision else {}
     functions = {"process_docs": "double", "process_results": "judge"}
     yield from lm_eval.tasks(
-        task, BENCHMARK, [f"{task}_all"], place | pinned | _COLUMNS, functions, _metrics(DOMAINS)
+        task,
+        BENCHMARK,
+        [f"{task}_all"],
+        place | pinned | _COLUMNS,
+        functions,
+        _metrics(DOMAINS),
+        AGGREGATED,
     )
     yield (
         "utils.py",
@@ -152,4 +164,4 @@ _COLUMNS = {"doc_to_text": "label", "doc_to_choice": "contexts", "doc_to_target"
 
 
 def _metrics(domains: Sequence[str]) -> list[str]:
-    return ["acc", "tie", "missing", *(f"acc_{domain}" for domain in domains)]
+    return ["acc", "tie", "missing", *(f"acc_{domain}" for domain in domains), "pairing"]
