@@ -38,19 +38,20 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def numbers_of(study: Path) -> dict[str, str]:
-    """What pages print: MODEL.BENCHMARK.WAY is a mean with its 95% interval; WAY.prompted is of the
-    items that all ways asked.
+    """What pages print: MODEL.BENCHMARK.WAY is a mean accuracy with its 95% interval; WAY.prompted
+    is of the items that all ways asked, WAY.pairing is the mean pairing.
     """
     numbers = {}
     for benchmark, contract in (("ewok", Summaries), ("worldsense", WorldSenseSummaries)):
         table = read_table(study / benchmark / "summaries.parquet", contract)
         rows = table[
-            (table["metric"] == "accuracy")
+            table["metric"].isin(["accuracy", "pairing"])
             & table["grouping"].isin(["overall", "prompted"])
             & table["mean"].notna()
         ]
         for row in rows[rows["condition"].isin(["all", "test"])].to_dict("records"):
             part = ".prompted" if row["grouping"] == "prompted" else ""
+            part += ".pairing" if row["metric"] == "pairing" else ""
             ends = (
                 ""
                 if math.isnan(row["ci_low"])

@@ -49,6 +49,7 @@ rule judge_baseline:
         source=baseline_files,
     output:
         judgement_table="<ewok>/judgements/{condition}/{baseline}/{baseline}.parquet",
+        similarity_table="<ewok>/baselines/{condition}/{baseline}.parquet",
     log:
         "<logs>/judge_baseline/{condition}/{baseline}.log",
     benchmark:
@@ -59,13 +60,13 @@ rule judge_baseline:
     params:
         source=baseline_source,
         allow_pickle=options(ewok["baselines"]["word2vec"], ["allow_pickle"]),
-        contents=contents(lambda wildcards: [BASELINE_SOURCES[wildcards.baseline]]),
+        contents=contents(lambda wildcards: [BASELINE_SOURCES.get(wildcards.baseline, "")]),
         code=digest_code("baselines judge"),
     message:
         "Judging items by {wildcards.baseline} ({params.source})"
     shell:
         "worldprobe baselines judge {input.item_table:q} --by {wildcards.baseline:q} --source {params.source:q}"
-        " {params.allow_pickle} --out {output.judgement_table:q} &> {log:q}"
+        " {params.allow_pickle} --similarities-out {output.similarity_table:q} --out {output.judgement_table:q} &> {log:q}"
 
 
 rule measure_surface:

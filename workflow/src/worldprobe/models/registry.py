@@ -9,8 +9,10 @@ from typing import Any
 
 from worldprobe.errors import UserError, did_you_mean
 
+#: What the baseline ``relatedness`` is the mean of.
+RELATEDNESS = ("sentence_vectors", "wordnet")
 #: Baselines that know which words are related, and no more.
-BASELINES = ("sentence_vectors", "wordnet", "word2vec")
+BASELINES = ("relatedness", *RELATEDNESS, "word2vec")
 #: Names of rows that are not models; the registry's schema refuses them as well.
 RESERVED = ("human", *BASELINES, "released")
 

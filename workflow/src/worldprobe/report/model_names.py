@@ -24,6 +24,7 @@ HUMAN = "human"
 #: Baselines are listed with the models in every table; they have no entry in the registry.
 BASELINES_AND_PEOPLE = {
     HUMAN: "Humans",
+    "relatedness": "Sentence vectors + WordNet",
     "sentence_vectors": "Sentence vectors",
     "wordnet": "WordNet (bag of words)",
     "word2vec": "word2vec (bag of words)",

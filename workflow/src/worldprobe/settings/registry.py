@@ -52,7 +52,7 @@ REHEARSAL_ENDPOINT = "http://rehearsal.invalid/v1"
 #: Keys about a tokenizer.
 _OF_TOKENIZERS = ("trust_remote_code", "bos")
 #: Rows of tables that are not models.
-_TAKEN = ("human", "sentence_vectors", "wordnet", "word2vec", "released")
+_TAKEN = ("human", "relatedness", "sentence_vectors", "wordnet", "word2vec", "released")
 
 
 class Shape(Block):

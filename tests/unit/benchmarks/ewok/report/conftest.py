@@ -17,6 +17,7 @@ from worldprobe.benchmarks.ewok import contracts
 from worldprobe.benchmarks.ewok.analysis.summarize import METRICS, summarize
 from worldprobe.benchmarks.ewok.exports.lm_eval_task import DOMAINS
 from worldprobe.benchmarks.ewok.vocabulary import (
+    BASELINE_FEATURES,
     CONTEXT_CONTRASTS,
     CONTEXT_TYPES,
     EVAL_TYPES,
@@ -203,13 +204,18 @@ def summaries_of(
     }
     rows = []
     who = [(model, eval_type) for model in models for eval_type in eval_types] + [
-        (name, name) for name in BASELINES
+        (name, name) for name in BASELINES[1:]
     ]
     who += [("human", "human_likert")] if human else []
+    who += [("relatedness", "relatedness")]
     for model, eval_type in who:
-        base = {"human": 0.93, "word2vec": 0.42, "wordnet": 0.52, "sentence_vectors": 0.55}.get(
-            model
-        )
+        base = {
+            "human": 0.93,
+            "word2vec": 0.42,
+            "wordnet": 0.52,
+            "sentence_vectors": 0.55,
+            "relatedness": 0.54,
+        }.get(model)
         if base is None:
             base = CONTROLS[model][2] if model in CONTROLS else rng.uniform(0.55, 0.8)
             base -= {"logprobs": 0.0, "likert": 0.1, "choice": 0.14}[eval_type.split("_")[0]]
@@ -300,7 +306,7 @@ def feature_means_of(models: dict, versions: int) -> pd.DataFrame:
                 n_words = words[domain] + rng.normal(0, 0.4)
                 accuracy = float(np.clip(0.65 + slope * (n_words - 12) + rng.normal(0, 0.03), 0, 1))
                 eval_type = "human_likert" if model == "human" else "logprobs"
-                of_baselines = rng.uniform(0.3, 0.6, len(BASELINES))
+                of_baselines = rng.uniform(0.3, 0.6, len(BASELINE_FEATURES))
                 rows.append(
                     (
                         model,

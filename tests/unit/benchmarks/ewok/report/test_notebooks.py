@@ -45,6 +45,7 @@ def test_the_notebook_and_the_report_have_one_p_for_one_comparison(
         (table["grouping"] == "overall")
         & (table["model_a"] == models[0])
         & (table["model_b"] == models[1])
+        & (table["metric"] == "accuracy")
     )
     (row,) = table[wanted].to_dict("records")
     assert row["interval_over"] in ("pairs of concepts", "pairs of concepts and versions")

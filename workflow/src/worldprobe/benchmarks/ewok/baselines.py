@@ -2,7 +2,7 @@
 vector of each?
 
 The vectors are sums of word vectors (``word2vec``), extended glosses of WordNet (``wordnet``), or
-those of a sentence encoder.
+those of a sentence encoder. ``relatedness`` is the mean of the last two.
 """
 
 from __future__ import annotations
@@ -59,3 +59,37 @@ def similarities(items: pd.DataFrame, encode: Encoder, skip: Collection[str] = (
         problem = "no target can be compared with a context: the items' words have no vectors."
         raise UserError("items", problem, "Give vectors of the items' language.")
     return table
+
+
+def weighted_mean(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Means of several kinds of cosines, which count alike: each is weighted by one over the
+    root mean square of the difference between a target's two cosines, a composite with unit weights
+    (Dawes 1979, American Psychologist 34: 571).
+
+    Args:
+        tables: as ``similarities`` gives them, of the same items.
+
+    Raises:
+        UserError: the tables are of different items, or one kind knows no difference, so that it
+            has no weight.
+
+    Returns:
+        a Similarities table; a target that lacks a cosine of one kind goes by the others, and has
+        none where it lacks all.
+    """
+    key = ["item_id", "target", "context"]
+    if not all(table[key].equals(tables[0][key]) for table in tables):
+        raise UserError(
+            "--source", "the cosines are of different items.", "Give those of one table."
+        )
+    cosines = np.stack([table["similarity"].to_numpy(float).reshape(-1, 2) for table in tables])
+    differences = cosines[:, :, 0] - cosines[:, :, 1]
+    is_missing = np.isnan(differences)
+    spread = np.sqrt(np.nanmean(differences**2, axis=1))
+    if not (spread > 0).all():
+        problem = "a kind of cosine is the same for both contexts of every target."
+        raise UserError("--source", problem, "Leave it out.")
+    weights = (1 / spread) / (1 / spread).sum()
+    mean = np.tensordot(weights, np.where(is_missing[:, :, None], 0, cosines), 1)
+    mean[is_missing.all(axis=0)] = np.nan
+    return tables[0].assign(similarity=mean.ravel())

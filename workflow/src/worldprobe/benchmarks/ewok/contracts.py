@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from worldprobe.benchmarks.ewok.vocabulary import (
     ACCURACIES,
+    BASELINE_FEATURES,
     CONTEXT_TYPES,
     EVAL_TYPES,
     FILLINGS,
     JUDGED_TYPES,
+    SURFACE_FEATURES,
     TARGET_CONTRASTS,
 )
 from worldprobe.contracts import Table, column, results
-from worldprobe.models.registry import BASELINES
 
 ITEM_ID = r"^[A-Za-z0-9-]+_\d+_\d+_v\d+$"
 TEMPLATE_ID = r"^[A-Za-z0-9-]+_\d+_\d+$"
@@ -334,7 +335,7 @@ class Correlations(
 
     model: str
     eval_type: str = column(isin=JUDGED_TYPES)
-    feature: str = column(isin=[*BASELINES, "n_words", "log_frequency"])
+    feature: str = column(isin=[*BASELINE_FEATURES, *SURFACE_FEATURES])
     unit: str = column(
         "What one point is; the paper: domain x version.", isin=["domain_version", "item"]
     )
@@ -370,8 +371,10 @@ class Agreements(Table, name="agreements", version=1, key=["model", "setup", "li
     share: float = column("Of the model's rows in this set-up.", ge=0, le=1, nullable=True)
 
 
-class Comparisons(results.Comparisons, version=7):
-    """Two models on the same items, over versions; corrected over the rows of the same grouping."""
+class Comparisons(results.Comparisons, version=8, key=[*results.Comparisons.Config.key, "metric"]):
+    """Two models on the same items, over versions; corrected over the rows of the same grouping and
+    metric.
+    """
 
     grouping: str = column(isin=(results.OVERALL, "domain"))
     metric: str = column("What is compared.", isin=COMPARED)

@@ -27,7 +27,7 @@ from worldprobe.benchmarks.ewok.study import (
     prompt_file,
 )
 from worldprobe.benchmarks.ewok.vocabulary import is_prompted
-from worldprobe.models.registry import BASELINES, chat_template, refuse_prompted
+from worldprobe.models.registry import chat_template, refuse_prompted
 from worldprobe.paths import StudyPaths
 from worldprobe.sources import shipped_files
 
@@ -108,7 +108,11 @@ def downloads(study: Study) -> dict[str, str]:
         block["human"]["ratings"],
         block["released"]["results"],
     ]
-    packages = [name for name in BASELINES if str(block["baselines"][name]).startswith("pkg:")]
+    packages = [
+        name
+        for name, source in block["baselines"].items()
+        if isinstance(source, str) and source.startswith("pkg:")
+    ]
     return {file: file for file in files if file in listed} | {
         name: f"{paths(study).root}/baselines/{name}.json" for name in packages
     }
@@ -121,7 +125,7 @@ def without_downloads(block: Mapping[str, Any], names: Collection[str]) -> dict[
     if block["materials"]["source"] in names or block["released"]["results"] in names:
         return None
     chosen = block["baselines"]
-    baselines = chosen | {name: None for name in BASELINES if name in names}
+    baselines = {name: None if name in names else source for name, source in chosen.items()}
     if chosen["word2vec"]["vectors"] in names:
         baselines["word2vec"] = chosen["word2vec"] | {"enabled": False}
     if not set(names).isdisjoint(chosen["frequency"]["files"]):

@@ -251,7 +251,8 @@ class Baselines(Block):
 
     sentence_vectors: Text | None = None
     """Folder of a sentence encoder (sentence-transformers), or a package URL of one; null
-    leaves this baseline out.
+    leaves this baseline out. With WordNet as well, `relatedness` is judged, too: the mean of both
+    cosines, weighted so that they count alike.
     """
 
     frequency: Frequency = Frequency()

@@ -8,7 +8,7 @@ from typing import Any
 
 from worldprobe.benchmark import Registry, Study
 from worldprobe.benchmarks.ewok.vocabulary import is_graded, is_prompted
-from worldprobe.models.registry import BASELINES
+from worldprobe.models.registry import BASELINES, RELATEDNESS
 from worldprobe.paths import BUILTIN, EDITIONS, RESOURCES, edition
 
 #: Sets of prompts.
@@ -129,11 +129,11 @@ def has_mixed_model(study: Study) -> bool:
 def baselines(study: Study) -> list[str]:
     """The baselines that are scored."""
     chosen = study["ewok"]["baselines"]
-    return [
-        name
-        for name in BASELINES
-        if (chosen[name]["enabled"] if name == "word2vec" else chosen[name])
-    ]
+    is_chosen = {
+        "relatedness": all(chosen[name] for name in RELATEDNESS),
+        "word2vec": chosen["word2vec"]["enabled"],
+    }
+    return [name for name in BASELINES if is_chosen.get(name, chosen.get(name))]
 
 
 def has_word2vec(study: Study) -> bool:

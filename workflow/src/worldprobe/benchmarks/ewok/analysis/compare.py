@@ -26,7 +26,8 @@ from worldprobe.benchmarks.ewok.analysis.panel import (
     cluster_codes,
 )
 from worldprobe.benchmarks.ewok.analysis.summarize import compared_values
-from worldprobe.benchmarks.ewok.contracts import Comparisons
+from worldprobe.benchmarks.ewok.contracts import COMPARED, Comparisons
+from worldprobe.benchmarks.ewok.vocabulary import has_pairing
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import TooLittleError, UserError
 from worldprobe.log import LOGGER
@@ -175,6 +176,28 @@ def compare_models(
         for row in table.to_dict("records")
     ]
     return table[[name for name in Comparisons.columns if name in table]]
+
+
+def compared_metrics(judgements: pd.DataFrame, eval_type: str) -> tuple[str, ...]:
+    """The metrics that all series have which are compared.
+
+    Args:
+        judgements: contracts.Judgements.
+        eval_type: the paradigm.
+    """
+    if not has_pairing(eval_type):
+        return COMPARED[:1]
+    rows = judgements[judgements["eval_type"].isin([eval_type, *compared_baselines(eval_type)])]
+    known = rows.groupby(["model", "eval_type"], observed=True)[list(COMPARED)].count()
+    old = known[(known["accuracy"] > 0) & (known["pairing"] == 0)]
+    if len(old):
+        LOGGER.warning(
+            "compared by accuracy only: %s has judgements without pairings, as an earlier"
+            " worldprobe made them; judge again",
+            old.index[0][0],
+        )
+        return COMPARED[:1]
+    return COMPARED
 
 
 def compared_baselines(eval_type: str, replicates: Any = None) -> tuple[str, ...]:

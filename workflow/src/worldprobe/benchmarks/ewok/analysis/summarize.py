@@ -35,6 +35,7 @@ from worldprobe.benchmarks.ewok.vocabulary import (
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import TooLittleError, UserError
 from worldprobe.log import LOGGER
+from worldprobe.models.registry import BASELINES
 
 METRICS = ("accuracy", "strict", "both_right", "context_sensitivity", "pairing")
 
@@ -256,7 +257,7 @@ def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataF
     cells: dict[Any, Any] = dict(panel.items.groupby(["domain", "version"], sort=True).indices)
     rows, points = [], []
     for number, series in panel.series.iterrows():
-        if series["eval_type"] in BASELINE_FEATURES:
+        if series["eval_type"] in BASELINES:
             continue
         known = ~np.isnan(accuracy[number])
         means = _cell_means(cells, known, accuracy[number], features)

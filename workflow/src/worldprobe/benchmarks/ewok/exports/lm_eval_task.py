@@ -55,8 +55,8 @@ _HUB_MEANS = """`acc` is
 the mean over all items, `acc_DOMAIN` over those of a domain, and `tie` the share of exact ties,
 which count 0.5. Targets without two finite log probabilities are left out; `missing` is their
 share. `pairing` is the share of items whose contexts and targets fit better as they belong together
-than exchanged. The dataset names no versions: the mean over versions, as in the paper, comes from the
-samples, once they are read back."""
+than exchanged. The dataset names no versions: the mean over versions, as in the paper, comes from
+the samples, once they are read back."""
 _SOURCE = """Source and licence are those of the materials
 that the items were built from; worldprobe's own are CC BY 4.0."""
 _HUB_SECRET = """

@@ -44,6 +44,7 @@ PAIRING = (
 )
 #: What the baselines are; each compares a vector of the target with one of each context by cosine.
 BASELINE_NOTES = {
+    "relatedness": "mean of the next two, weighted so that they count alike.",
     "sentence_vectors": "cosine of target and context in a sentence encoder.",
     "wordnet": "cosine of the glosses of words and related senses, agents' names left out.",
     "word2vec": "cosine of the summed word vectors of target and context, agents' names left out.",

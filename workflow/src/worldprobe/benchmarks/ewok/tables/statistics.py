@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from worldprobe.benchmark import Input, Option, table
+from worldprobe.benchmark import Display, Input, Option, table
 from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, status_notes
 from worldprobe.benchmarks.ewok.contracts import (
     Coefficients,
@@ -354,34 +354,26 @@ def _left_out(rows: pd.DataFrame) -> list[str]:
     ]
 
 
-@table(
-    inputs=[Comparisons],
-    title="Pairwise comparisons",
-    section="comparisons",
-    caption=(
-        "Difference of mean accuracy on the same items for each pair of models, and of each model"
-        " with each baseline; paired test, with Holm's correction apart for pairs with a baseline."
-    ),
-    when=(has_logprobs, has_comparisons),
-)
-def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
+def _compared(table: pd.DataFrame, metric: str, provenance: Provenance, roster: Roster) -> Sheet:
     """Paired comparisons of models over all items: difference, interval, test.
 
     Args:
         table: the Comparisons table.
+        metric: one of ``contracts.COMPARED``.
         provenance: of that table; it says what the interval is over, and which pairs could not be
             compared.
         roster: names of the models.
     """
     units = drawn_units(provenance)
     apart = provenance.details.get("not_compared", [])
-    overall = table[table.grouping == "overall"].reset_index(drop=True)
+    is_shown = (table.grouping == "overall") & (table.metric == metric)
+    overall = table[is_shown].reset_index(drop=True)
     frame = overall.assign(
         name_a=roster.names(overall.model_a),
         name_b=roster.names(overall.model_b),
     )
     return Sheet(
-        title="Paired comparisons of models over the same items.",
+        title=f"Paired comparisons of models' {metric} over the same items.",
         frame=frame,
         columns=(
             text_column("Model A", "name_a"),
@@ -411,3 +403,29 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
             ),
         ),
     )
+
+
+def _comparisons(metric: str) -> Display:
+    """The table of comparisons by a metric."""
+    is_paired = metric == "pairing"
+
+    @table(
+        name="comparisons_pairing" if is_paired else "comparisons",
+        inputs=[Comparisons],
+        title="Pairwise comparisons" + (" by pairing" if is_paired else ""),
+        section="comparisons",
+        caption=(
+            f"Difference of mean {metric} on the same items for each pair of models, and of each"
+            " model with each baseline; paired test, with Holm's correction apart for pairs with a"
+            " baseline."
+        ),
+        when=(has_logprobs, has_comparisons),
+    )
+    def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
+        return _compared(table, metric, provenance, roster)
+
+    return comparisons
+
+
+comparisons = _comparisons("accuracy")
+comparisons_pairing = _comparisons("pairing")
