@@ -176,6 +176,9 @@ def compare_scores(
 
 #: Where a mean lies with respect to a reference, such as chance, as far as its interval tells.
 ABOVE, BELOW, OPEN = "above", "below", "open"
+#: So many means are judged by their own 95% intervals: each is wrongly above a reference in 2.5% of
+#: studies, and one of two in 5% at the most. More are corrected for their number.
+UNCORRECTED = 2
 #: degrees of freedom from which on Student's quantiles are taken for normal ones.
 _NORMAL = 1e6
 #: ... and why that is not said: nothing tells how the mean varies; rounding decides which of most
@@ -185,7 +188,7 @@ NO_INTERVAL, NEAR_TIES = "no interval", "near ties"
 
 def at_once(rows: pd.DataFrame, n_intervals: int | None = None) -> pd.DataFrame:
     """The ends of intervals that hold for all rows at once, so that some of them may be named
-    (Bonferroni).
+    (Bonferroni); of one or two means their own 95% intervals (``UNCORRECTED``).
 
     Each end is moved away from the mean by the ratio of Student's quantiles; their degrees of
     freedom are those that the width of the interval tells, and fewer than the clusters.
@@ -195,6 +198,7 @@ def at_once(rows: pd.DataFrame, n_intervals: int | None = None) -> pd.DataFrame:
         n_intervals: how many were looked at; None: as many as there are.
     """
     number = n_intervals or rows["ci_low"].notna().sum()
+    number = 1 if number <= UNCORRECTED else number
     df = np.full(len(rows), np.inf)
     if "n_clusters" in rows:
         df = (rows["n_clusters"] - 1).clip(lower=1).to_numpy(float)
@@ -204,7 +208,7 @@ def at_once(rows: pd.DataFrame, n_intervals: int | None = None) -> pd.DataFrame:
         told = stdtridf((1 + LEVEL) / 2, np.where(quantile > Z95, quantile, np.nan))
         df = np.fmax(np.fmin(df, told), 1)
     df = np.minimum(df, _NORMAL)
-    wider = stdtrit(df, 1 - (1 - LEVEL) / 2 / max(1, number)) / stdtrit(df, (1 + LEVEL) / 2)
+    wider = stdtrit(df, 1 - (1 - LEVEL) / 2 / number) / stdtrit(df, (1 + LEVEL) / 2)
     return rows[["ci_low", "ci_high"]].apply(
         lambda end: rows["mean"] + (end - rows["mean"]) * wider
     )

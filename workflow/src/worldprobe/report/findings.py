@@ -23,19 +23,22 @@ STANDING = {
 }
 
 
-def standing(rows: pd.DataFrame, reference: float | None = 0.5) -> pd.Series:
+def standing(
+    rows: pd.DataFrame, reference: float | None = 0.5, n_intervals: int | None = None
+) -> pd.Series:
     """Where each mean lies, by intervals that hold for all rows at once; empty without a
     reference.
 
     Args:
         rows: as for ``analysis.comparisons.place``.
         reference: chance, or what else means are compared with.
+        n_intervals: as for ``analysis.comparisons.at_once``.
     """
     from worldprobe.analysis.comparisons import place  # SciPy, which Snakemake need not load
 
     if reference is None or rows.empty:
         return pd.Series("", rows.index, dtype=object)
-    return place(rows, reference).map(STANDING)
+    return place(rows, reference, n_intervals).map(STANDING)
 
 
 def kind_of(model: str, roster: Roster) -> str:
@@ -140,8 +143,8 @@ def models_sheet(
         notes: below the table.
     """
     note = (
-        "“Above” and “below” chance are corrected for testing several published models (if none is"
-        " published, several trained controls); other rows are not corrected."
+        "“Above” and “below” chance are corrected for their number where more than two published"
+        " models are tested (if none is published, trained controls); other rows are not corrected."
     )
     stated = [] if chance is None else [text_column("Against chance", "against")]
     return Sheet(

@@ -225,6 +225,19 @@ def test_what_a_published_model_knows_is_in_numbers(small_study):
     assert asked.frame.empty, "they are not the same items"
 
 
+def test_domains_of_two_models_are_corrected_for_the_domains_of_both(small_study):
+    """Each model's domains were corrected for its own number alone."""
+    rows = small_study.summaries
+    is_domain = (rows.grouping == "domain") & (rows.metric == "accuracy") & (rows.condition == "all")
+    ends = {"mean": 0.6, "ci_low": 0.52, "ci_high": 0.68, "std_error": 0.0406, "n_clusters": 400}
+    rows = rows.assign(**{name: rows[name].mask(is_domain, end) for name, end in ends.items()})
+    first = sorted(rows.loc[is_domain, "group"].unique())[:3]
+    rows = rows[~is_domain | rows["group"].isin(first)]
+    models = ["control_gpt2_small", "control_gpt2_large"]
+    for described, said in ((models[:1], "above"), (models, "not shown to differ")):
+        assert set(domains_sheet(rows, described, small_study.roster).frame["against"]) == {said}
+
+
 def test_what_was_asked_about_a_share_stands_beside_others_on_that_share(paper_study):
     """In figures, tables and sentences; the means over all items are those of log probabilities
     alone.

@@ -181,14 +181,15 @@ def domains_sheet(
 
     rows = _accuracies(summaries)
     rows = rows[(rows.grouping == "domain") & (rows.eval_type == eval_type)]
+    n_intervals = int(rows.loc[rows["model"].isin(models), "ci_low"].notna().sum())
     parts, findings = [], []
     for model in models:
         own = rows[rows.model == model].sort_values(["mean", "group"], ascending=[False, True])
-        ends = at_once(own)
+        ends = at_once(own, n_intervals)
         domains = own["group"].map(selection.in_words)
         lower = [", ".join(domains[ends["ci_high"] < low]) for low in ends["ci_low"]]
         part = own.assign(
-            name=roster[model].name, domain=domains, against=standing(own), lower=lower
+            name=roster[model].name, domain=domains, against=standing(own, n_intervals=n_intervals), lower=lower
         )
         parts.append(part)
         findings += [_domains_finding(part)] * int(part["mean"].notna().any())
@@ -200,10 +201,10 @@ def domains_sheet(
             text_column("Domain", "domain"),
             number_column("Accuracy", "mean"),
             INTERVAL,
-            text_column("Against chance, all domains at once", "against"),
+            text_column("Against chance, all rows at once", "against"),
             text_column("Higher than", "lower"),
         ),
-        notes=("The last two columns use wider intervals, which hold for all domains at once.",),
+        notes=("The last two columns use wider intervals, which hold for all domains of all models here.",),
         finding=" ".join(findings),
         group="name",
     )

@@ -227,13 +227,13 @@ def _count_apart(first: pd.DataFrame, second: pd.DataFrame, apart: pd.Series) ->
 
 def _apart(higher: pd.DataFrame, lower: pd.DataFrame, n_compared: int = 1) -> pd.Series:
     """In which models one mean is above another for other skins as well; both by model, chosen
-    among so many.
+    among so many in each.
     """
     from worldprobe.analysis.comparisons import at_once
 
-    below = at_once(lower, n_compared)["ci_high"]
-    models = higher.index.union(below.index)
-    return at_once(higher, n_compared)["ci_low"].reindex(models) > below.reindex(models)
+    models = higher.index.union(lower.index)
+    below, above = (at_once(rows, n_compared * len(models)) for rows in (lower, higher))
+    return above["ci_low"].reindex(models) > below["ci_high"].reindex(models)
 
 
 def find_biases(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -> pd.DataFrame:

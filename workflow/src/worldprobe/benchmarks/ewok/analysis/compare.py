@@ -157,8 +157,8 @@ def compare_models(
             "n_near_ties": table[f"n_tied_{side}"],
         }
         table[f"place_{side}"] = place(
-            pd.DataFrame(own).assign(n_clusters=table["n_clusters"]), n_intervals=2
-        )
+            pd.DataFrame(own).assign(n_clusters=table["n_clusters"]), n_intervals=1
+        )  # by each model's own interval, as where it is alone
         for name, stated in facts.items():
             table[f"{name}_{side}"] = table[f"model_{side}"].map(stated)
     table["n_templates"] = [len(np.unique(template[units])) for units in both]
