@@ -1,6 +1,7 @@
 """One model, one command, one row, and the published ones."""
 
 import contextlib
+import html
 import io
 import json
 import math
@@ -171,7 +172,7 @@ def test_published_numbers_of_other_items_are_apart_and_called_so(evaluation):
     own, caveat, published = text.partition("Published, not comparable")
     assert caveat, "a row among published ones of other items says that it beats them"
     assert "human" not in own
-    assert own.splitlines()[2].split()[:3] == [
+    assert own.splitlines()[4].split()[:3] == [
         "overall",
         f"{stated['mean']:.3f}",
         f"{stated['ci_low']:.3f}–{stated['ci_high']:.3f}",
@@ -425,3 +426,20 @@ def test_numbers_of_other_software_do_not_pass_for_those_of_this(quick, monkeypa
 def test_a_model_that_is_not_there_is_named_with_the_nearest_id(model, said, capsys):
     assert run(f"evaluate {model}") == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_second_line_says_what_the_page_says_first(evaluation):
+    """Whether the model is above chance, and beats its strongest baseline, were on the page alone,
+    or in a folded table.
+    """
+    work, printed = evaluation
+    page = (work / "report.html").read_text().partition("</header>")[0]
+    for title in ("EWoK", "WorldSense"):
+        lines = printed.splitlines()
+        first = next(n for n, line in enumerate(lines) if line.startswith(f"{title}: accuracy of"))
+        second = lines[first + 1]
+        assert re.search(r" has an accuracy of 0[.]\d+ \(95% interval: ", second)
+        assert "chance (0.5)." in second
+        assert ("its strongest baseline, " in second) == (title == "WorldSense")
+        sentences = map(html.unescape, re.findall(r'<p class="lead">(.*?)</p>', page))
+        assert second == " ".join(one for one in sentences if one in second)

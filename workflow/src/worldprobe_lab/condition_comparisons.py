@@ -20,8 +20,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import VERSIONS_ALIKE, Estimates, crossed_means, variance_of_mean
-from worldprobe.analysis.comparisons import corrected, place
-from worldprobe.benchmarks.ewok.analysis.compare import describe_finding
+from worldprobe.analysis.comparisons import corrected, describe_finding, place
 from worldprobe.benchmarks.ewok.analysis.panel import (
     DEFAULT_CLUSTER,
     WORDS,

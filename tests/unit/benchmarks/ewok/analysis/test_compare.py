@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from simulated_judgements import simulate_features, simulate_items, simulate_judgements
+from worldprobe.analysis.comparisons import describe_finding
 from worldprobe.benchmarks.ewok.analysis.compare import (
     compare_models,
-    describe_finding,
     pairs_without_items,
 )
 from worldprobe.benchmarks.ewok.analysis.judge import judge_responses

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from worldprobe.benchmarks.ewok import selection
 from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
-from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.benchmarks.ewok.contracts import Comparisons, Summaries
 from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.benchmarks.ewok.tables.accuracy import BASELINE_NOTES, PAIRING
 from worldprobe.benchmarks.ewok.vocabulary import (
@@ -25,15 +25,25 @@ from worldprobe.benchmarks.ewok.vocabulary import (
 from worldprobe.contracts import read_table
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
-from worldprobe.models.registry import ENCODER_DECODER, MASKED, ORIGINAL, WITHIN_WORD, describe_kind
+from worldprobe.models.registry import (
+    BASELINES,
+    ENCODER_DECODER,
+    MASKED,
+    ORIGINAL,
+    WITHIN_WORD,
+    describe_kind,
+)
 from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
     STANDING,
     against_chance,
+    compared_in_words,
     count_kinds,
+    lead_in_words,
     lead_values,
     models_sheet,
+    read_overall,
     standing,
 )
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
@@ -100,9 +110,13 @@ def compose(material: Material) -> Part:
     elif not has_pairing(eval_type):
         notes.append(NO_PAIRING)
     published = [model for model in means["model"] if _is_published(model, roster)]
+    pairs = read_overall(material.comparisons, Comparisons)
+    pairs = pairs[pairs["eval_type"] == eval_type]
+    values = lead_values(means, compared=compared_in_words(pairs, means, roster, BASELINES))
     return Part(
         question=QUESTION,
-        lead=_lead(means, items),
+        lead=_lead(means, items, values),
+        findings=lead_in_words(values),
         facts=_facts(summaries, means, eval_type),
         methods=describe_methods(summaries, origins, roster),
         cite=CITE,
@@ -154,7 +168,7 @@ def mean_accuracies(
     return against_chance(means, list(answered["model"]), roster)
 
 
-def _lead(means: pd.DataFrame, items: dict[str, Any]) -> Markup:
+def _lead(means: pd.DataFrame, items: dict[str, Any], values: dict[str, Any]) -> Markup:
     """The finding, beside what people and baselines reach, and whose the items are."""
     references = means[means["kind"].isin(["people", "baseline"]) & means["mean"].notna()]
     paired = means.loc[means["is_counted"] & means["mean"].notna(), "pairing"].dropna()
@@ -167,7 +181,7 @@ def _lead(means: pd.DataFrame, items: dict[str, Any]) -> Markup:
         .nlargest(1, "pairing")
         .to_dict("records"),
         items=items,
-        **lead_values(means),
+        **values,
     )
 
 
@@ -189,7 +203,10 @@ def domains_sheet(
         domains = own["group"].map(selection.in_words)
         lower = [", ".join(domains[ends["ci_high"] < low]) for low in ends["ci_low"]]
         part = own.assign(
-            name=roster[model].name, domain=domains, against=standing(own, n_intervals=n_intervals), lower=lower
+            name=roster[model].name,
+            domain=domains,
+            against=standing(own, n_intervals=n_intervals),
+            lower=lower,
         )
         parts.append(part)
         findings += [_domains_finding(part)] * int(part["mean"].notna().any())
@@ -204,7 +221,7 @@ def domains_sheet(
             text_column("Against chance, all rows at once", "against"),
             text_column("Higher than", "lower"),
         ),
-        notes=("The last two columns use wider intervals, which hold for all domains of all models here.",),
+        notes=("The last two columns use wider intervals, which hold for all rows at once.",),
         finding=" ".join(findings),
         group="name",
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from worldprobe.benchmark import Evaluated, Evaluation
+from worldprobe.benchmark import COMPARISONS, Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.analysis.reproduction import SOURCE, read_published
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries
 from worldprobe.benchmarks.worldsense.selection import problems_of, prompting_name, show_tokens
@@ -56,7 +56,9 @@ def evaluate(model: Evaluated) -> dict[str, Any]:
         asked[responses.with_name(f"rule_{rule}.parquet")] = how
     for out, how in asked.items():
         model.step("worldsense", "ask", trials, *how, "--answers", model.answers, "--out", out)
-    model.step("worldsense", "summarize", "--set", of_set, trials, *asked, "--out", summaries)
+    answered = ["--set", of_set, trials, *asked]
+    model.step("worldsense", "summarize", *answered, "--out", summaries)
+    model.step("worldsense", "compare", *answered, "--out", model.folder / COMPARISONS)
     return collect_evaluation(model.name, trials, responses, summaries)
 
 

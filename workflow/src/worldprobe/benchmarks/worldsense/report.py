@@ -16,7 +16,14 @@ from worldprobe.benchmarks.worldsense import selection
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import Questions, from_frame
 from worldprobe.benchmarks.worldsense.analysis.statistics import score_tuples
-from worldprobe.benchmarks.worldsense.contracts import COUNTING, Responses, Summaries, Trials
+from worldprobe.benchmarks.worldsense.contracts import (
+    COUNTING,
+    SHALLOW,
+    Comparisons,
+    Responses,
+    Summaries,
+    Trials,
+)
 from worldprobe.benchmarks.worldsense.skins.skins import IN, OUT
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, PROBLEMS, TRIVIAL
 from worldprobe.contracts import read_provenance, read_table
@@ -25,9 +32,12 @@ from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
     against_chance,
+    compared_in_words,
     count_kinds,
+    lead_in_words,
     lead_values,
     models_sheet,
+    read_overall,
     standing,
 )
 from worldprobe.report.model_names import Roster
@@ -87,9 +97,18 @@ def compose(material: Material) -> Part:
         _biases_sheet(biases),
         _reading_sheet(own[0].provenance, asked, roster),
     ]
+    pairs = read_overall(material.comparisons, Comparisons)
+    if len(pairs):
+        main = selection.main_promptings(overall)
+        is_main = pairs["condition_a"] == selection.main_set(summaries)
+        for side in "ab":
+            is_main &= pairs["eval_type"] == pairs[f"model_{side}"].map(main)
+        pairs = pairs[is_main]
+    values = lead_values(means, compared=compared_in_words(pairs, means, roster, SHALLOW))
     return Part(
         question=QUESTION,
-        lead=_lead(means),
+        lead=_lead(means, values),
+        findings=lead_in_words(values),
         facts=_facts(summaries, means),
         methods=_methods(summaries, origins, roster),
         cite=CITE,
@@ -155,7 +174,7 @@ def _against_rule(summaries: pd.DataFrame, asked: Sequence[str]) -> dict[str, st
     return dict(standing(gains, 0.0))
 
 
-def _lead(means: pd.DataFrame) -> Markup:
+def _lead(means: pd.DataFrame, values: dict[str, Any]) -> Markup:
     """The finding, and which models are not above the rule that never chains two clauses."""
     counting = means.loc[means["model"] == COUNTING, "mean"]
     below = means[means["is_counted"] & means["against_rule"].notna()]
@@ -167,7 +186,7 @@ def _lead(means: pd.DataFrame) -> Markup:
         .groupby("against_rule")["name"]
         .agg(list)
         .to_dict(),
-        **lead_values(means),
+        **values,
     )
 
 
