@@ -187,7 +187,7 @@ def compared_in_words(
             _beats_a_baseline(row, names[model], roster[row["model_b"]].name)
             for model, row in strongest.items()
         ]
-    return found
+    return found + ["Not compared with a baseline."] * bool(baselines and names and not strongest)
 
 
 def _turned(row: dict[Any, Any]) -> dict[Any, Any]:
