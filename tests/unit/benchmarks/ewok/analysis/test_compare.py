@@ -368,3 +368,11 @@ def test_a_comparison_calls_above_chance_what_a_model_alone_is_called():
             n_read_alike += 1
             assert (place(alone).iloc[0] == "above") == (finding == "ant is better"), seed
     assert n_read_alike > 20
+
+
+def test_one_version_with_shared_fillings_says_nothing_of_other_versions():
+    from worldprobe.benchmarks.ewok.analysis.panel import drawn_in_words
+
+    rows = two_models(1.0)
+    assert drawn_in_words("concept_pair", rows) == "pairs of concepts and versions"
+    assert drawn_in_words("concept_pair", rows[rows["version"] == 0]) == "pairs of concepts"
