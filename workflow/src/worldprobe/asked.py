@@ -45,6 +45,7 @@ from worldprobe.report.findings import (
 from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.origins import (
     Methods,
+    are_sampled,
     file_rows,
     model_rows,
     notes,
@@ -227,7 +228,8 @@ def _compose(
     )
     models = model_rows(origins, (scores.Config.name,), roster)
     pairs = read_overall(material.comparisons, Comparisons)
-    values = lead_values(means, chance, compared_in_words(pairs, means, roster))
+    compared = compared_in_words(pairs, means, roster)
+    values = lead_values(means, chance, compared, are_sampled(origins))
     return Part(
         question=question,
         lead=render_template(package, "assets/lead.html.jinja", **values),

@@ -99,9 +99,8 @@ def _far_below(rows: Rows, run: Run, roster: Roster) -> dict[str, Any]:
     shown = table[table["p_holm"] < 0.05].sort_values("mean")
     how = "(Mann-Whitney test over templates by permutation, Holm's correction)"
     pairs = count_clusters(len(table))
-    verdict = (
-        f"{len(shown)} of {pairs} {'is' if len(shown) == 1 else 'are'} below the others {how}."
-    )
+    verb = "is" if len(shown) == 1 else "are"
+    verdict = f"{len(shown)} of {pairs} {verb} below the others {how}."
     if shown.empty:
         shown = table.sort_values("p").head(5)
         verdict = (

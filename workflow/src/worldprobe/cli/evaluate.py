@@ -211,6 +211,7 @@ def findings_of(benchmark: Benchmark, folder: Path, registry: Path) -> Sequence[
         registry: for names.
     """
     from worldprobe.report.model_names import read_roster
+    from worldprobe.report.origins import read_origins
     from worldprobe.report.page import Material
 
     summary = folder / "summaries.parquet"
@@ -219,7 +220,9 @@ def findings_of(benchmark: Benchmark, folder: Path, registry: Path) -> Sequence[
     compared = summary.with_name(COMPARISONS) if _is_compared(summary) else None
     roster = read_roster(shipped_file(registry))
     sentences: Sequence[str] = benchmark.page.compose(
-        Material(summary, roster, comparisons=compared)
+        Material(
+            summary, roster, read_origins(sorted(folder.glob("*.parquet"))), comparisons=compared
+        )
     ).findings
     return sentences
 

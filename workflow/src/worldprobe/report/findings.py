@@ -116,10 +116,18 @@ def count_kinds(rows: pd.DataFrame) -> dict[str, int]:
 
 
 def lead_values(
-    rows: pd.DataFrame, chance: float | None = 0.5, compared: Sequence[str] = ()
+    rows: pd.DataFrame,
+    chance: float | None = 0.5,
+    compared: Sequence[str] = (),
+    is_sample: bool = False,
 ) -> dict[str, Any]:
-    """What ``assets/lead.html.jinja`` says of rows of ``against_chance``, and of comparisons
-    (``compared_in_words``).
+    """What ``assets/lead.html.jinja`` says.
+
+    Args:
+        rows: of ``against_chance``.
+        chance: what guessing reaches.
+        compared: of ``compared_in_words``, and what else is said at first.
+        is_sample: whether not all items were asked.
     """
     counted = rows[rows["is_counted"] & rows["mean"].notna()]
     against = counted["against"].value_counts()
@@ -135,6 +143,7 @@ def lead_values(
         "average": counted["mean"].mean(),
         "has_published": bool((rows["kind"] == "language model").any()),
         "compared": list(compared),
+        "is_sample": is_sample,
     }
 
 

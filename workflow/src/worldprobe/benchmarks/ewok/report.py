@@ -50,6 +50,7 @@ from worldprobe.report.model_names import HUMAN, Roster, is_baseline
 from worldprobe.report.origins import (
     Methods,
     TableOrigin,
+    are_sampled,
     described_precision,
     file_rows,
     model_rows,
@@ -61,8 +62,11 @@ from worldprobe.report.page import Cell, Material, Part, cell_of, notices, rende
 from worldprobe.report.sheet import (
     INTERVAL,
     MODEL_ONCE,
+    Column,
     Sheet,
+    decimals,
     number_column,
+    span,
     text_column,
     whole_number,
 )
@@ -95,24 +99,30 @@ def compose(material: Material) -> Part:
         *own,
         *(one for one in material.origins if one.path.resolve() != material.summary.resolve()),
     ]
+    is_sample = are_sampled(origins)
     means = mean_accuracies(summaries, roster, eval_type)
     items = _of_items(summaries, origins)
     pairs = _accuracies(summaries).query(f"grouping == '{PAIRS}' and eval_type == '{eval_type}'")
-    by_pair, has_pairs = pairs.set_index("model")["mean"], len(pairs) > 0
+    by_pairs, has_pairs = pairs.set_index("model"), len(pairs) > 0
     paired_by_pair = pd.Series(selection.pairings(summaries, pairs), pairs["model"], dtype=float)
-    columns = {"by_pair": "Mean over pairs of concepts"} if has_pairs else {}
+    columns = [number_column("Mean over pairs of concepts", "by_pair_mean")] * has_pairs
+    if is_sample and has_pairs:
+        ends = ("by_pair_ci_low", "by_pair_ci_high")
+        columns.append(Column("95% interval over pairs", ends, span))
     notes = ["A mean over pairs gives every pair of concepts the same weight."] * has_pairs
     if has_pairing(eval_type) and means["pairing"].notna().any():
-        columns |= {"pairing": "Pairing"} | (
-            {"paired_by_pair": "Pairing, over pairs of concepts"} if has_pairs else {}
-        )
+        columns.append(number_column("Pairing", "pairing"))
+        columns += [number_column("Pairing, over pairs of concepts", "paired_by_pair")] * has_pairs
         notes.append(PAIRING)
     elif not has_pairing(eval_type):
         notes.append(NO_PAIRING)
     published = [model for model in means["model"] if _is_published(model, roster)]
     pairs = read_overall(material.comparisons, Comparisons)
     pairs = pairs[pairs["eval_type"] == eval_type]
-    values = lead_values(means, compared=compared_in_words(pairs, means, roster, BASELINES))
+    compared = compared_in_words(pairs, means, roster, BASELINES)
+    if is_sample and has_pairs:
+        compared.insert(0, _of_all_items(means, by_pairs))
+    values = lead_values(means, compared=compared, is_sample=is_sample)
     return Part(
         question=QUESTION,
         lead=_lead(means, items, values),
@@ -123,10 +133,13 @@ def compose(material: Material) -> Part:
         tables=[
             models_sheet(
                 means.assign(
-                    by_pair=means["model"].map(by_pair),
+                    **{
+                        f"by_pair_{end}": means["model"].map(by_pairs[end])
+                        for end in ("mean", "ci_low", "ci_high")
+                    },
                     paired_by_pair=means["model"].map(paired_by_pair),
                 ),
-                more=[number_column(heading, name) for name, heading in columns.items()],
+                more=columns,
                 notes=notes,
             ),
             *(
@@ -166,6 +179,24 @@ def mean_accuracies(
     means = means.assign(pairing=selection.pairings(summaries, means))
     answered = selection.subjects(means, roster).dropna(subset="mean")
     return against_chance(means, list(answered["model"]), roster)
+
+
+def _of_all_items(means: pd.DataFrame, by_pairs: pd.DataFrame) -> str:
+    """What a sample says of all items: it has a larger share of the templates of small pairs of
+    concepts, so that its mean over items is another one.
+
+    Args:
+        means: of ``mean_accuracies``.
+        by_pairs: means over pairs of concepts, by model.
+    """
+    counted = means[means["is_counted"] & means["model"].isin(by_pairs.index)]
+    numbers = []
+    for model, name in zip(counted["model"], counted["name"], strict=True):
+        row = by_pairs.loc[model]
+        ends = span(row["ci_low"], row["ci_high"])
+        own = f"{name} " if len(counted) > 1 else ""
+        numbers.append(f"{own}{decimals(3)(row['mean'])} (95% interval: {ends})")
+    return f"To compare with all items, take the mean over pairs of concepts: {', '.join(numbers)}."
 
 
 def _lead(means: pd.DataFrame, items: dict[str, Any], values: dict[str, Any]) -> Markup:

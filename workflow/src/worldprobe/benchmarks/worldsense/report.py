@@ -44,6 +44,7 @@ from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import (
     Methods,
     TableOrigin,
+    are_sampled,
     file_rows,
     model_rows,
     package_versions,
@@ -104,7 +105,8 @@ def compose(material: Material) -> Part:
         for side in "ab":
             is_main &= pairs["eval_type"] == pairs[f"model_{side}"].map(main)
         pairs = pairs[is_main]
-    values = lead_values(means, compared=compared_in_words(pairs, means, roster, SHALLOW))
+    compared = compared_in_words(pairs, means, roster, SHALLOW)
+    values = lead_values(means, compared=compared, is_sample=are_sampled(origins))
     return Part(
         question=QUESTION,
         lead=_lead(means, values),
@@ -295,11 +297,12 @@ def _biases_sheet(biases: pd.DataFrame) -> Sheet:
 def _facts(summaries: pd.DataFrame, means: pd.DataFrame) -> dict[str, int]:
     here = selection.pick(summaries, "problem", columns=("problem",))
     name = selection.main_set(summaries)
-    whole = int(here[here["condition"] == name].groupby(["eval_type", "model"])["n"].sum().max())
+    overall = selection.pick(summaries, OVERALL)
+    whole = selection.count_tuples(overall[overall["condition"] == name], summaries)["n"].max()
     return count_kinds(means) | {
         "problems": len(selection.problems_of(here)),
         "skins": int(means["n_clusters"].max()),
-        f"tuples ({name})": whole,
+        f"tuples ({name})": int(whole),
         "ways of asking": summaries["eval_type"].nunique(),
     }
 

@@ -55,9 +55,8 @@ def count_clusters(number: int, cluster: str = DEFAULT_CLUSTER) -> str:
     >>> count_clusters(1), count_clusters(366)
     ('1 pair of concepts', '366 pairs of concepts')
     """
-    return counted(
-        number, {"concept_pair": "pair of concepts"}.get(cluster, cluster), WORDS[cluster]
-    )
+    one = {"concept_pair": "pair of concepts"}.get(cluster, cluster)
+    return counted(number, one, WORDS[cluster])
 
 
 def drawn_in_words(cluster: str, judgements: pd.DataFrame) -> str:
