@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from worldprobe_lab.leak import Effect
 
 #: Versions of the questions, by which answers are kept, and of the statistics.
-QUESTIONS_METHOD, METHOD = 1, 3
+QUESTIONS_METHOD, METHOD = 1, 4
 #: p below which the test finds a leak.
 FOUND = 0.05
 LIMITS = (
