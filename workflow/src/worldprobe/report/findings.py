@@ -175,7 +175,8 @@ def compared_in_words(
         roster: names.
         baselines: ids of those that models must beat, compared on the same units.
     """
-    counted = means[means["is_counted"] & means["mean"].notna()]
+    is_model = means["is_counted"] & ~means["model"].isin(list(baselines))
+    counted = means[is_model & means["mean"].notna()]
     pairs = {(row["model_a"], row["model_b"]): row for row in comparisons.to_dict("records")}
     pairs |= {(b, a): _turned(row) for (a, b), row in pairs.items()}
     names = dict(zip(counted["model"], counted["name"], strict=True))
