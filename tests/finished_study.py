@@ -65,11 +65,13 @@ def finished_pairs(tmp_path_factory):
         scores = [write_scores(small, model) for model in ("one", "two")]
         both = " ".join(map(str, scores))
         assert run(f"summarize {both} --out {small}/summaries.parquet") == 0
+        assert run(f"compare {both} --out {small}/comparisons.parquet") == 0
         assert run(f"table accuracy {small}/summaries.parquet --registry models.yaml {FORMS}") == 0
-        record(folder, study, [small / "summaries.parquet", *scores])
+        shown = [small / f"{stem}.parquet" for stem in ("summaries", "comparisons")]
+        record(folder, study, [*shown, *scores])
         line = f"report build {small}/summaries.parquet --registry models.yaml --study mine"
         line += f" --tables {small}/tables/accuracy.json --made-from {both} --beside items.html"
-        line += f" --rulegraph {RESOURCES}/rulegraph.svg"
+        line += f" --rulegraph {RESOURCES}/rulegraph.svg --comparisons {small}/comparisons.parquet"
         assert run(f"{line} --record {folder}/study.json --out {folder}/report.html") == 0
         (folder / "items.html").write_text("the page of items")
         (folder / "logs").mkdir()

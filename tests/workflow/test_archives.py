@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -60,6 +61,22 @@ def test_a_study_is_drawn_byte_for_byte_without_its_models(
     assert shown(tmp_path / "empty" / "results" / "mine") == shown(own)
     assert "Study mine, from mine.zip" in done.stderr
     assert "5 of 5 files of tables, figures and report are byte for byte" in done.stderr
+
+
+def test_an_archive_without_comparisons_is_drawn_without_the_sentences_about_them(
+    finished_pairs: Path, draw: Drawn, tmp_path: Path
+) -> None:
+    """Earlier releases packed none where no table shows them."""
+    older = tmp_path / "mine.zip"
+    with (
+        zipfile.ZipFile(finished_pairs / "mine.zip") as whole,
+        zipfile.ZipFile(older, "w") as lacking,
+    ):
+        for name in whole.namelist():
+            if not name.endswith("comparisons.parquet"):
+                lacking.writestr(name, whole.read(name))
+    check_success(draw(tmp_path / "empty", "--config", f"archive={older}"))
+    assert (tmp_path / "empty" / "results" / "mine" / "report.html").is_file()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,12 @@ DISPLAYS = {
 }
 #: What each part of the report is built from.
 PAGES = benchmarks.page_files(study, ALL_WITH_ANSWERS)
+#: Tables of pairs of models, for its first sentences; archives of earlier releases lack some.
+COMPARED = [
+    page.comparisons
+    for page in PAGES
+    if page.comparisons and (ARCHIVED is None or ARCHIVED.has(page.comparisons))
+]
 #: Where an archive's tables are from, if they are: what is drawn is drawn anew.
 ARCHIVE_NOTE = []
 

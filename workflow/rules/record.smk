@@ -8,7 +8,7 @@ SHOWN_TABLES = sorted(
         path
         for benchmark, shown in DISPLAYS.values()
         for path in shown.inputs_of(study, STUDY.benchmark(benchmark.name))
-    }.union(path for page in PAGES for path in (page.summary, *page.made_from))
+    }.union(COMPARED, (path for page in PAGES for path in (page.summary, *page.made_from)))
 )
 #: Control models whose size a figure shows.
 TRAINED = sorted(

@@ -13,6 +13,7 @@ rule build_report:
         figures=benchmarks.display_files(ANSWERED, registry, "figure", "svg"),
         notebooks=[path for page in PAGES for path in page.notebooks],
         made_from=[path for page in PAGES for path in page.made_from],
+        comparison_tables=COMPARED,
         item_tables=[page.item_text for page in PAGES if page.item_text],
         record=STUDY.record,
         archive=ARCHIVE_NOTE,
@@ -38,7 +39,7 @@ rule build_report:
         "Building the report"
     shell:
         "worldprobe report build {input.summary_tables:q} --registry {params.registry:q} --study {params.study:q}"
-        " --tables {input.tables:q} --figures {input.figures:q} --made-from {input.made_from:q} --notebooks {input.notebooks:q}"
+        " --tables {input.tables:q} --figures {input.figures:q} --made-from {input.made_from:q} --comparisons {input.comparison_tables:q} --notebooks {input.notebooks:q}"
         " --record {input.record:q} --rulegraph {input.rulegraph:q}"
         " --item-text {input.item_tables:q} {params.headlines} {params.beside} --out {output.page:q} &> {log:q}"
 

@@ -61,6 +61,7 @@ def test_what_is_shown_and_what_it_is_drawn_from_is_packed_and_nothing_else(pack
         "study.json",
         "report.html",
         "items.html",
+        "small/comparisons.parquet",
         "small/summaries.parquet",
         "small/scores/one.parquet",
         "small/scores/two.parquet",

@@ -100,6 +100,20 @@ def test_items_are_compared_with_forms_and_a_file_with_other_orders(
     assert out.read_bytes() == first
 
 
+def test_words_that_are_not_shown_to_differ_come_with_what_the_test_would_have_found():
+    """ "No sign that they are filled differently" was said at any power."""
+    from worldprobe_lab.leak import Effect
+    from worldprobe_lab.leak_cli import _in_words
+
+    effect = Effect(0.4, -0.9, 1.7, 0.2, 1.987, 12, 40)
+    said = _in_words(
+        "ant", dict.fromkeys(("logprob", "accuracy", "word_frequency"), effect), 0.6, 3
+    )
+    assert "no sign" not in said
+    assert "not shown to differ in frequency (p = 0.40; +0.400" in said
+    assert "the test finds a difference of 1.987 in 80% of such samples" in said
+
+
 def test_given_items_of_more_frequent_words_are_told_to_be_filled_otherwise(
     tmp_path, tiny_checkpoint, capsys
 ):

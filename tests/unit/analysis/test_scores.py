@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -67,6 +69,27 @@ def test_comparisons_of_any_benchmark_are_printed(scores: pd.DataFrame) -> None:
     rows = compare_scores(scores, ["phenomenon"]).to_dict("records")
     said = render_template("worldprobe.report", "assets/comparisons.txt.jinja", rows=rows)
     assert said.count("A − B") == len(rows) > 0
+
+
+def test_what_better_generalises_to_is_said_where_a_model_is_better_and_of_its_own_units(
+    scores: pd.DataFrame,
+) -> None:
+    """It stood below "no difference shown" too, in the words of the first row."""
+
+    def printed(rows: list[dict[str, Any]]) -> str:
+        return render_template("worldprobe.report", "assets/comparisons.txt.jinja", rows=rows)
+
+    alike, better = compare_scores(scores).to_dict("records")[:2]
+    alike |= {"finding": "no difference shown", "interval_over": "clusters and versions"}
+    better |= {"finding": "good is better", "interval_over": "clusters"}
+    assert "generalises" not in printed([alike])
+    assert '"Better" generalises to other clusters of this kind' in printed([alike, better])
+
+
+def test_comparisons_of_any_benchmark_say_which_model_is_better(scores: pd.DataFrame) -> None:
+    """Those of minimal pairs had a difference and no sentence."""
+    found = compare_scores(scores).set_index(["model_a", "model_b"])["finding"]
+    assert found["good", "poor"] == "good is better"
 
 
 def test_models_are_compared_on_the_units_that_both_have(scores: pd.DataFrame) -> None:

@@ -1,6 +1,7 @@
 """One model, one command, one row, and the published ones."""
 
 import contextlib
+import html
 import io
 import json
 import math
@@ -171,7 +172,7 @@ def test_published_numbers_of_other_items_are_apart_and_called_so(evaluation):
     own, caveat, published = text.partition("Published, not comparable")
     assert caveat, "a row among published ones of other items says that it beats them"
     assert "human" not in own
-    assert own.splitlines()[2].split()[:3] == [
+    assert own.splitlines()[4].split()[:3] == [
         "overall",
         f"{stated['mean']:.3f}",
         f"{stated['ci_low']:.3f}–{stated['ci_high']:.3f}",
@@ -349,6 +350,19 @@ def test_a_sample_has_every_pair_of_concepts_and_every_problem_and_is_never_rank
     assert "<h1>gpt2_byte_level0 (samples of the items)</h1>" in (work / "report.html").read_text()
     sample, whole = read_result(work / "result.json"), read_result(evaluated / "result.json")
     assert sample["benchmarks"]["ewok"]["published"] is None
+    pairs_mean = sample["benchmarks"]["ewok"]["mean_over_pairs"]
+    ends = f"{pairs_mean['ci_low']:.3f}–{pairs_mean['ci_high']:.3f}"
+    lead = (work / "report.html").read_text().partition("</header>")[0]
+    for said in (printed, lead):
+        assert "over a sample of the items (95%" in said
+        assert (
+            "To compare with all items, take the mean over pairs of concepts:"
+            f" {pairs_mean['mean']:.3f} (95% interval: {ends})."
+        ) in said
+    assert "95% interval over pairs" in (work / "report.html").read_text()
+    tuples = len(trials[["problem", "tuple_id"]].drop_duplicates())
+    assert sample["benchmarks"]["worldsense"]["n"] == tuples
+    assert f"{tuples} tuples are a small sample" in printed
     notes = [result["benchmarks"]["ewok"]["notes"] for result in (sample, whole)]
     assert [any("small pairs" in note for note in some) for some in notes] == [True, False]
     assert all(len(ranking.rows) == 1 for ranking in build_rankings([sample, whole]))
@@ -425,3 +439,39 @@ def test_numbers_of_other_software_do_not_pass_for_those_of_this(quick, monkeypa
 def test_a_model_that_is_not_there_is_named_with_the_nearest_id(model, said, capsys):
     assert run(f"evaluate {model}") == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_second_line_says_what_the_page_says_first(evaluation):
+    """Whether the model is above chance, and beats its strongest baseline, were on the page alone,
+    or in a folded table.
+    """
+    work, printed = evaluation
+    page = (work / "report.html").read_text().partition("</header>")[0]
+    for title in ("EWoK", "WorldSense"):
+        lines = printed.splitlines()
+        first = next(n for n, line in enumerate(lines) if line.startswith(f"{title}: accuracy of"))
+        second = lines[first + 1]
+        assert re.search(r" has an accuracy of 0[.]\d+ \(95% interval: ", second)
+        assert "chance (0.5)." in second
+        assert ("its strongest baseline, " in second) == (title == "WorldSense")
+        sentences = map(html.unescape, re.findall(r'<p class="lead">(.*?)</p>', page))
+        assert second == " ".join(one for one in sentences if one in second)
+
+
+def test_the_number_of_tuples_is_that_of_the_mean_and_the_papers_is_named_beside(evaluation):
+    """1,296 were asked, and 648 stood below "tuples", without a word: the paper's count."""
+    work, printed = evaluation
+    trials = pd.read_parquet(work / "worldsense" / "trials.parquet")
+    tuples = len(trials[["problem", "tuple_id"]].drop_duplicates())
+    stated = json.loads((work / "result.json").read_text())["benchmarks"]["worldsense"]
+    assert stated["n"] == tuples
+    by_problem = [part["n"] for part in stated["parts"] if part["grouping"] == "problem"]
+    assert sum(by_problem) == tuples
+    assert {one["n"] for one in stated["baselines"].values()} == {tuples}
+    means = pd.read_parquet(work / "worldsense" / "summaries.parquet")
+    balanced = means.query("grouping == 'overall' and metric == 'accuracy'")["n"].max()
+    assert balanced < tuples
+    assert (
+        f"Means are over {tuples:,} tuples; the paper's standard errors count {balanced}" in printed
+    )
+    assert f"<li>tuples (test) <b>{tuples}" in (work / "report.html").read_text()

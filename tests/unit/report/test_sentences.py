@@ -83,3 +83,20 @@ def test_missing_intervals_and_near_ties_are_neither_right_nor_wrong():
         }
     )
     assert place(rows).tolist() == ["no interval", "no interval", "above", "below", "near ties"]
+
+
+def test_a_model_is_above_chance_alone_in_a_comparison_and_beside_one_other_or_in_none():
+    """The report called a model above chance (0.508 to 0.624) whose comparison said "neither is
+    shown to be above chance".
+    """
+    rows = pd.DataFrame(
+        {
+            "mean": [0.567, 0.5, 0.48],
+            "ci_low": [0.508, 0.45, 0.43],
+            "ci_high": [0.624, 0.55, 0.53],
+            "std_error": 0.028,
+            "n_clusters": 30,
+        }
+    )
+    assert [place(rows[:n]).iloc[0] for n in (1, 2, 3)] == ["above", "above", "open"]
+    assert place(rows, n_intervals=1).tolist() == ["above", "open", "open"]

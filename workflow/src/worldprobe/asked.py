@@ -28,20 +28,24 @@ from worldprobe.benchmark import (
     table,
 )
 from worldprobe.contracts import Table, read_provenance, read_table
-from worldprobe.contracts.results import OVERALL, Summaries
+from worldprobe.contracts.results import OVERALL, Comparisons, Summaries
 from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
     against_chance,
+    compared_in_words,
     count_kinds,
     counted_of,
+    lead_in_words,
     lead_values,
     models_sheet,
+    read_overall,
 )
 from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.origins import (
     Methods,
+    are_sampled,
     file_rows,
     model_rows,
     notes,
@@ -108,7 +112,12 @@ def asked(
 
     def page_files(study: Study, models: Sequence[str]) -> PageFiles | None:
         found = tuple(path for model in models for path in answers(study, model))
-        return PageFiles(f"{root(study)}/summaries.parquet", made_from=found) if found else None
+        pairs = f"{root(study)}/comparisons.parquet" if len(found) > 1 else ""
+        return (
+            PageFiles(f"{root(study)}/summaries.parquet", made_from=found, comparisons=pairs)
+            if found
+            else None
+        )
 
     def compose(material: Material) -> Part:
         return _compose(material, title, question, cite, scores, chance, asking.stated)
@@ -218,9 +227,13 @@ def _compose(
         stated=stated,
     )
     models = model_rows(origins, (scores.Config.name,), roster)
+    pairs = read_overall(material.comparisons, Comparisons)
+    compared = compared_in_words(pairs, means, roster)
+    values = lead_values(means, chance, compared, are_sampled(origins))
     return Part(
         question=question,
-        lead=render_template(package, "assets/lead.html.jinja", **lead_values(means, chance)),
+        lead=render_template(package, "assets/lead.html.jinja", **values),
+        findings=lead_in_words(values),
         facts=count_kinds(means) | {"items": n_items},
         methods=Methods(text, package_versions(origins), models, file_rows(origins)),
         cite=cite,

@@ -277,6 +277,7 @@ class PageFiles:
         made_from: tables whose making the methods paragraph describes.
         item_text: a table of items that may be quoted; "": none.
         notebooks: notebooks that were run, as HTML fragments.
+        comparisons: table of pairs of models, for the first sentences; "": none.
     """
 
     summary: str
@@ -284,6 +285,7 @@ class PageFiles:
     made_from: tuple[str, ...] = ()
     item_text: str = ""
     notebooks: tuple[str, ...] = ()
+    comparisons: str = ""
 
 
 @dataclass(frozen=True)
@@ -302,6 +304,10 @@ class Page:
     summary: Input
     compose: Callable[[Any], Any]
     files: Callable[[Study, Sequence[str]], PageFiles | None]
+
+
+#: File of the pairs of models and baselines that an evaluation compares, if it does.
+COMPARISONS = "comparisons.parquet"
 
 
 @dataclass(frozen=True)

@@ -282,6 +282,7 @@ def read_results(study: Archived) -> Contents:
     root, contents = Path(study.paths.root), Contents()
     pages = page_files(study.settings.study, study.with_answers())
     needed = {path for page in pages for path in (page.summary, page.item_text) if path}
+    needed |= {page.comparisons for page in pages if Path(page.comparisons).is_file()}
     for benchmark, shown in study.displays():
         home = study.paths.benchmark(benchmark.name)
         needed |= {*shown.inputs_of(study.settings.study, home)}

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from worldprobe.analysis.comparisons import correct_for_number
+from worldprobe.benchmarks.ewok.analysis.panel import count_clusters
 from worldprobe.report.model_names import Roster
 from worldprobe_explorer.rows import LOGPROBS, Rows, Run, is_tested
 
@@ -97,12 +98,13 @@ def _far_below(rows: Rows, run: Run, roster: Roster) -> dict[str, Any]:
     table["p_holm"] = correct_for_number(table["p"])
     shown = table[table["p_holm"] < 0.05].sort_values("mean")
     how = "(Mann-Whitney test over templates by permutation, Holm's correction)"
-    verdict = f"{len(shown)} of {len(table)} pairs of concepts are below the others {how}."
+    pairs = count_clusters(len(table))
+    verb = "is" if len(shown) == 1 else "are"
+    verdict = f"{len(shown)} of {pairs} {verb} below the others {how}."
     if shown.empty:
         shown = table.sort_values("p").head(5)
         verdict = (
-            f"None of {len(table)} pairs of concepts is shown to be below the others {how}; those"
-            " with the smallest p:"
+            f"None of {pairs} is shown to be below the others {how}; those with the smallest p:"
         )
     entries = [
         {

@@ -68,7 +68,7 @@ def plan(
         n_raters: numbers of raters of each sentence, if people are compared (default: the pilot's)
         out: plans table
     """
-    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, count_clusters
     from worldprobe.benchmarks.ewok.contracts import Ratings
     from worldprobe.contracts import read_table
     from worldprobe.contracts.results import OVERALL
@@ -91,7 +91,7 @@ def plan(
             what = "replicate" if replicates else "rater"
             ending = "s" if row["n_replicates"] > 1 else ""
             runs = f"{row['n_replicates']} {what}{ending}, " if replicates or people else ""
-            clusters = f"{row['n_clusters']} {cluster.replace('_', ' ')}s"
+            clusters = count_clusters(row["n_clusters"], cluster)
             certainty = (
                 f" (power {row['power']:.2f}, 95% {row['power_low']:.2f} to"
                 f" {row['power_high']:.2f})"
@@ -122,7 +122,6 @@ def pool(judgements: Judgements, /, *, missing: Missing = (), orders_out: Path, 
     from worldprobe.benchmarks.ewok.analysis.panel import (
         COLUMNS,
         DEFAULT_CLUSTER,
-        WORDS,
         drawn_in_words,
         has_own_fillings,
     )
@@ -139,7 +138,7 @@ def pool(judgements: Judgements, /, *, missing: Missing = (), orders_out: Path, 
                 "one version of fixed fillings: which of two domains is harder is not said, so"
                 " orders have no probability"
             )
-        drawn = WORDS[DEFAULT_CLUSTER] if is_one_version else drawn_in_words(DEFAULT_CLUSTER, rows)
+        drawn = drawn_in_words(DEFAULT_CLUSTER, rows)
         details = {"drawn": drawn, "one_version": is_one_version}
         alone = {} if len(orders) else {TOO_LITTLE: "One domain has no order."}
         step.write(orders, Orders, orders_out, ["scipy"], details | alone)

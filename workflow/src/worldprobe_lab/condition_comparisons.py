@@ -20,8 +20,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import VERSIONS_ALIKE, Estimates, crossed_means, variance_of_mean
-from worldprobe.analysis.comparisons import corrected, place
-from worldprobe.benchmarks.ewok.analysis.compare import describe_finding
+from worldprobe.analysis.comparisons import corrected, describe_finding, place
 from worldprobe.benchmarks.ewok.analysis.panel import (
     DEFAULT_CLUSTER,
     WORDS,
@@ -139,7 +138,7 @@ def compare_conditions(
             name: table[f"{name}_{side}"] for name in ("mean", "ci_low", "ci_high", "n_near_ties")
         }
         own |= {"n": table[f"n_items_{side}"], "n_clusters": table["n_clusters"]}
-        table[f"place_{side}"] = place(pd.DataFrame(own).assign(n_ties=0), n_intervals=2)
+        table[f"place_{side}"] = place(pd.DataFrame(own).assign(n_ties=0), n_intervals=1)
     table["finding"] = [
         describe_finding(row, "the condition helps", "the condition hurts")
         for row in table.to_dict("records")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from worldprobe.benchmark import Input, Section, Study, figure, table
-from worldprobe.benchmarks.ewok.analysis.panel import drawn_units
+from worldprobe.benchmarks.ewok.analysis.panel import count_clusters, drawn_units
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words
 from worldprobe.benchmarks.ewok.study import has_logprobs, has_pairs, is_released
 from worldprobe.contracts.results import OVERALL
@@ -216,7 +216,7 @@ def pooled_domains(
 def _sizes_finding(overall: pd.DataFrame, points: float, power: float) -> str:
     """How many versions are needed over all domains, as a sentence."""
     needed = [
-        f"{row.needed} with {row.n_clusters} pairs of concepts"
+        f"{row.needed} with {count_clusters(row.n_clusters)}"
         for row in overall.sort_values("n_clusters").itertuples()
     ]
     return f"Versions that find {points:g} points with a power of {power:.0%}: {', '.join(needed)}."
@@ -267,9 +267,7 @@ def draw_planning(frame: pd.DataFrame, width: str = "double") -> Figure:
     least = frame.groupby("n_clusters")["power"].min()
     certain = list(least.index[least >= SURE_POWER])
     numbers = [number for number in least.index if number not in certain[1:]]
-    labels = [
-        f"{number} pairs of concepts" + " or more" * (number in certain) for number in numbers
-    ]
+    labels = [count_clusters(number) + " or more" * (number in certain) for number in numbers]
     tall, right = 2.2 if width == "double" else 1.9, style.widest(labels, size) + 0.22
     figure, (axes,), _ = style.grid(width, 1, 1, tall, 0.45, head=0.1, foot=0.4, right=right)
     axes.axhline(0.8, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from worldprobe_lab.leak import Effect
 
 #: Versions of the questions, by which answers are kept, and of the statistics.
-QUESTIONS_METHOD, METHOD = 1, 3
+QUESTIONS_METHOD, METHOD = 1, 4
 #: p below which the test finds a leak.
 FOUND = 0.05
 LIMITS = (
@@ -221,6 +221,10 @@ def _in_words(name: str, effects: dict[str, Effect], mean: float, n_forms: int) 
             f"  accuracy {mean:.4f} on the given items; minus the forms', which is no gain by a"
             f" leak: {difference}"
         )
+    change = (
+        f"{words.estimate:+.3f} in the summed log frequency of a text's words, 95%"
+        f" {words.low:+.3f} to {words.high:+.3f}"
+    )
     if min(words.p, 1 - words.p) < FOUND / 2:
         more, so = (
             ("more", "p may be small without a leak")
@@ -229,14 +233,13 @@ def _in_words(name: str, effects: dict[str, Effect], mean: float, n_forms: int) 
         )
         lines.append(
             f"  WARNING: the given items are not filled like the forms. Their words are {more}"
-            f" frequent ({words.estimate:+.3f} in the summed log frequency of a text's words, 95%"
-            f" {words.low:+.3f} to {words.high:+.3f}), so {so}"
+            f" frequent ({change}), so {so}"
         )
     else:
         lines.append(
-            "  words of the given items and of the forms are about as frequent"
-            f" ({p_in_words(2 * min(words.p, 1 - words.p))}): no sign that they are filled"
-            " differently"
+            "  words of the given items and of the forms are not shown to differ in frequency"
+            f" ({p_in_words(2 * min(words.p, 1 - words.p))}; {change}); the test finds a difference"
+            f" of {words.detectable:.3f} in 80% of such samples"
         )
     if "order" in effects:
         order = effects["order"]

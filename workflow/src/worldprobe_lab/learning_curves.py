@@ -351,7 +351,8 @@ def _with_ends(last: pd.DataFrame, rows: pd.DataFrame, grouping: str) -> pd.Data
         own = rows[(rows["name"] == row["name"]) & (rows["eval_type"] == row["eval_type"])]
         first = own[own["grouping"] == OVERALL].sort_values("step").iloc[0]
         groups = own[own["grouping"] == grouping]
-        where = place(groups[groups["step"] == groups["step"].max()], CHANCE)
+        ends_of_groups = groups[groups["step"] == groups["step"].max()]
+        where = place(ends_of_groups, CHANCE, len(last) * len(ends_of_groups))
         counts = {f"n_{name}": int((where == name).sum()) for name in (ABOVE, BELOW)}
         ends = {"first_step": first["step"], "first_mean": first["mean"], "n_groups": len(where)}
         lines.append(row | ends | counts)

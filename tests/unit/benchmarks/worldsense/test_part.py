@@ -3,6 +3,7 @@ the summary of all benchmarks.
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,13 @@ from command_line import run
 from worldprobe.benchmarks.worldsense import figures, tables
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import add_properties, from_frame
-from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
-from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries, Trials
+from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models, summarize
+from worldprobe.benchmarks.worldsense.contracts import (
+    Comparisons,
+    Responses,
+    Summaries,
+    Trials,
+)
 from worldprobe.benchmarks.worldsense.evaluation import _compare_with_rule
 from worldprobe.benchmarks.worldsense.report import compose
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
@@ -25,7 +31,7 @@ from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
 from worldprobe.report.lines import draw_lines
-from worldprobe.report.model_names import Roster
+from worldprobe.report.model_names import Model, Roster
 from worldprobe.report.origins import read_origins
 from worldprobe.report.page import Material, Part
 from worldprobe_lab import trial_displays
@@ -127,6 +133,40 @@ def test_one_of_several_models_is_above_chance_only_by_an_interval_for_all_of_th
     """One of five models that know nothing has an interval above 0.5 in one of eight studies."""
     luck = {f"m{k}": (0.51, 0.501, 0.519) for k in range(5)}
     assert "0 of 5 models are above chance" in rows_of(folder, tmp_path, **luck).lead
+
+
+def test_the_first_sentences_say_whether_a_model_beats_the_strongest_rule_that_chains_nothing(
+    folder: Path, tmp_path: Path
+) -> None:
+    """The counting rule alone was named, also where another rule scored more."""
+    path = folder / "trials" / "test.parquet"
+    trials = read_trials(path)
+    questions = add_properties(from_frame(trials, "test"), trials)
+    knows, positive = read_series(sorted((folder / "responses").rglob("*.parquet")), questions)
+    series = [
+        replace(knows, model="solves"),
+        replace(positive, model="guesses"),
+        replace(knows, model="rule_roles", is_rule=True),
+        replace(positive, model="rule_counting", is_rule=True),
+    ]
+    summaries, comparisons = (tmp_path / f"{name}.parquet" for name in ("summaries", "comparisons"))
+    made = Provenance(seed=0)
+    write_table(
+        summarize("test", questions, series)[[*Summaries.columns]], Summaries, summaries, made
+    )
+    compared = compare_models("test", questions, series)
+    assert "finding" in compared
+    write_table(compared, Comparisons, comparisons, made)
+    roster = Roster(
+        {one: Model(one, one, family="rule") for one in ("rule_roles", "rule_counting")}
+    )
+    said = compose(Material(summaries, roster, comparisons=comparisons)).findings
+    assert said[1].startswith("solves ")
+    assert said[2].startswith(
+        "solves is not shown to beat its strongest baseline, rule_roles: 1.000"
+    )
+    assert said[3].startswith("guesses is ")
+    assert "its strongest baseline, rule_roles: 0.500 against 1.000, −50.0 points" in said[3]
 
 
 def test_figures_and_sentences_never_take_the_papers_intervals(folder: Path) -> None:

@@ -5,8 +5,9 @@ corrected for their number.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -171,11 +172,23 @@ def compare_scores(
     table = corrected(
         pd.concat(tables, ignore_index=True), ["eval_type", "condition_a", "grouping"]
     )
-    return table[list(Comparisons.columns)]
+    return with_findings(table)[list(Comparisons.columns)]
+
+
+def with_findings(table: pd.DataFrame) -> pd.DataFrame:
+    """The table of pairs of models with what may be said of each (``describe_finding``)."""
+    findings = [
+        describe_finding(row, f"{row['model_a']} is better", f"{row['model_b']} is better")
+        for row in table.to_dict("records")
+    ]
+    return table.assign(finding=pd.Series(findings, table.index, dtype=object))
 
 
 #: Where a mean lies with respect to a reference, such as chance, as far as its interval tells.
 ABOVE, BELOW, OPEN = "above", "below", "open"
+#: So many means are judged by their own 95% intervals: each is wrongly above a reference in 2.5% of
+#: studies, and one of two in 5% at the most. More are corrected for their number.
+UNCORRECTED = 2
 #: degrees of freedom from which on Student's quantiles are taken for normal ones.
 _NORMAL = 1e6
 #: ... and why that is not said: nothing tells how the mean varies; rounding decides which of most
@@ -185,7 +198,7 @@ NO_INTERVAL, NEAR_TIES = "no interval", "near ties"
 
 def at_once(rows: pd.DataFrame, n_intervals: int | None = None) -> pd.DataFrame:
     """The ends of intervals that hold for all rows at once, so that some of them may be named
-    (Bonferroni).
+    (Bonferroni); of one or two means their own 95% intervals (``UNCORRECTED``).
 
     Each end is moved away from the mean by the ratio of Student's quantiles; their degrees of
     freedom are those that the width of the interval tells, and fewer than the clusters.
@@ -195,6 +208,7 @@ def at_once(rows: pd.DataFrame, n_intervals: int | None = None) -> pd.DataFrame:
         n_intervals: how many were looked at; None: as many as there are.
     """
     number = n_intervals or rows["ci_low"].notna().sum()
+    number = 1 if number <= UNCORRECTED else number
     df = np.full(len(rows), np.inf)
     if "n_clusters" in rows:
         df = (rows["n_clusters"] - 1).clip(lower=1).to_numpy(float)
@@ -204,7 +218,7 @@ def at_once(rows: pd.DataFrame, n_intervals: int | None = None) -> pd.DataFrame:
         told = stdtridf((1 + LEVEL) / 2, np.where(quantile > Z95, quantile, np.nan))
         df = np.fmax(np.fmin(df, told), 1)
     df = np.minimum(df, _NORMAL)
-    wider = stdtrit(df, 1 - (1 - LEVEL) / 2 / max(1, number)) / stdtrit(df, (1 + LEVEL) / 2)
+    wider = stdtrit(df, 1 - (1 - LEVEL) / 2 / number) / stdtrit(df, (1 + LEVEL) / 2)
     return rows[["ci_low", "ci_high"]].apply(
         lambda end: rows["mean"] + (end - rows["mean"]) * wider
     )
@@ -241,6 +255,42 @@ def place(rows: pd.DataFrame, reference: float = 0.5, n_intervals: int | None = 
     if "n_near_ties" in rows:
         found[rows["n_ties"] + rows["n_near_ties"] > rows["n"]] = NEAR_TIES
     return found
+
+
+#: status of a comparison that is not ok -> what is said of it.
+NOT_TESTED = {
+    "one_version": "about these fillings only, as there is one version",
+    "one_cluster": "not tested, as all items are of one cluster",
+    "no_spread": "not tested, as the difference is the same everywhere",
+}
+
+
+def describe_finding(row: Mapping[Any, Any], if_positive: str, if_negative: str) -> str:
+    """What may be said of one comparison.
+
+    Args:
+        row: of the table; place_a and place_b, where each mean lies with respect to chance (by
+            ``place``), where chance is known; taught_a and taught_b, what a control has read.
+        if_positive: what a difference above 0 means.
+        if_negative: what one below 0 means.
+    """
+    if row["status"] != "ok":
+        return NOT_TESTED[row["status"]]
+    if not row["p"] < 0.05:
+        return "no difference shown"
+    places = (row.get("place_a", ABOVE), row.get("place_b", ABOVE))
+    if NEAR_TIES in places:
+        return "a difference, but most targets are near ties, where rounding decides"
+    if ABOVE not in places and NO_INTERVAL in places:
+        return "a difference; an accuracy has no interval, so it is not compared with chance"
+    if ABOVE not in places:
+        return "a difference, but neither is shown to be above chance (50%)"
+    better, own = (if_positive, "taught_a") if row["difference"] > 0 else (if_negative, "taught_b")
+    taught = [str(row[f"model_{side}"]) for side in "ab" if row.get(f"taught_{side}")]
+    if taught:
+        better += " on these items only:" if row.get(own) else ", although"
+        better += f" {', '.join(taught)} learned from part of the templates"
+    return better if row["p_holm"] < 0.05 else f"{better}, but not after Holm's correction"
 
 
 #: two-sided 95% quantile of the normal distribution.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from worldprobe import __version__
-from worldprobe.benchmark import FORMATS, Evaluated
+from worldprobe.benchmark import COMPARISONS, FORMATS, Evaluated
 from worldprobe.benchmarks import OWN, benchmark_of, benchmarks, listed
 from worldprobe.cli.engines import MODEL_KEYS, Setup, kept_loaded, refuse_stand_in, set_up
 from worldprobe.cli.options import (
@@ -36,7 +36,7 @@ from worldprobe.extensions import load, pages
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import folder_of
-from worldprobe.paths import REGISTRY, StudyPaths, edition
+from worldprobe.paths import REGISTRY, StudyPaths, edition, shipped_file
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Benchmark, Evaluated, Evaluation
@@ -156,7 +156,13 @@ def evaluate(
     write_text(out, json.dumps(evaluation, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     sources = [one.source for one in chosen if one.source]
     page = write_page(evaluation, work, out.with_name("report.html"), registry, sources)
-    print("\n\n".join([*(describe(evaluation, name) for name in evaluations), *skipped]))
+    findings = {
+        one.name: findings_of(one, work / one.name, registry)
+        for one in chosen
+        if one.name in evaluations
+    }
+    described = [describe(evaluation, name, findings[name]) for name in evaluations]
+    print("\n\n".join([*described, *skipped]))
     print(f"JSON result: {out}\nReport: {page}")
 
 
@@ -181,6 +187,8 @@ def write_page(
     title = f"{result['model']}{' (samples of the items)' if is_sample_of else ''}"
     how = ["--title", title, "--registry", registry, "--made-from", *tables]
     shown = [path for path in summaries if path.exists() and benchmark_of(path).page]
+    if compared := [path.with_name(COMPARISONS) for path in shown if _is_compared(path)]:
+        how += ["--comparisons", *compared]
     beside = {name: load(words)(parts, sources) for name, words in pages().items()}
     for name, words in beside.items():
         if words:
@@ -188,6 +196,35 @@ def write_page(
     linked = [name for name, words in beside.items() if words]
     step("report", "build", *shown, *how, "--beside", *linked, "--out", place)
     return place
+
+
+def _is_compared(summary: Path) -> bool:
+    return summary.with_name(COMPARISONS).exists()
+
+
+def findings_of(benchmark: Benchmark, folder: Path, registry: Path) -> Sequence[str]:
+    """The first sentences of a benchmark's part of the page.
+
+    Args:
+        benchmark: whose tables are there.
+        folder: the tables.
+        registry: for names.
+    """
+    from worldprobe.report.model_names import read_roster
+    from worldprobe.report.origins import read_origins
+    from worldprobe.report.page import Material
+
+    summary = folder / "summaries.parquet"
+    if benchmark.page is None or not summary.exists():
+        return ()
+    compared = summary.with_name(COMPARISONS) if _is_compared(summary) else None
+    roster = read_roster(shipped_file(registry))
+    sentences: Sequence[str] = benchmark.page.compose(
+        Material(
+            summary, roster, read_origins(sorted(folder.glob("*.parquet"))), comparisons=compared
+        )
+    ).findings
+    return sentences
 
 
 def is_sample(result: Mapping[str, Any], benchmark: str) -> bool:

@@ -123,7 +123,7 @@ ReplicateModels = Annotated[
     Parameter(
         converter=groups_of,
         help="NAME MODEL MODEL ...: these models are replicates of NAME, such as training runs or"
-        " groups of raters; repeat the option for each name",
+        " groups of raters; repeat the option for each name. Their test is conservative",
     ),
 ]
 Count = Annotated[int, between(1)]

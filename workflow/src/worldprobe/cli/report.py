@@ -44,6 +44,7 @@ class Contents:
         made_from: tables that the methods paragraph describes
         headlines: way of asking of each part's headline, one per summary table; auto: the first one
             in the table (default)
+        comparisons: tables of pairs of models (from `worldprobe compare`), for the first sentences
     """
 
     registry: Names = None
@@ -52,6 +53,7 @@ class Contents:
     figures: Files = ()
     made_from: Files = ()
     headlines: Sequence[str] | None = None
+    comparisons: Files = ()
 
 
 Summaries = Annotated[
@@ -180,6 +182,7 @@ def read_parts(
             origins=read_origins(own(contents.made_from)),
             item_text=next(iter(own(item_text)), None),
             eval_type=None if eval_type == "auto" else eval_type,
+            comparisons=next(iter(own(contents.comparisons)), None),
         )
         tables = [read_printed(file) for file in own(contents.tables)]
         parts.append(build_part(benchmark_of(path), material, tables, own(contents.figures)))

@@ -138,6 +138,7 @@ class Comparisons(
     status: str = column("What the interval is about, or why there is none.", isin=STATUSES)
     n: int = column("Units that both have.", gt=0)
     n_clusters: int = column(gt=0)
+    finding: str = column("What may be said.", optional=True)
 
 
 def over_in_words(units: str, over_versions: bool) -> str:

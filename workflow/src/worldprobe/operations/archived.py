@@ -137,8 +137,12 @@ class Archived:
     def _inside(self, path: str) -> str:
         return path.removeprefix(f"{self.paths.root}/")
 
+    def has(self, path: str) -> bool:
+        """Whether a file of the study is in the archive and can be read."""
+        return self._inside(path) in self.files
+
     def _has(self, paths: Iterable[str]) -> bool:
-        return all(self._inside(path) in self.files for path in paths)
+        return all(map(self.has, paths))
 
     def _check(self, path: str, what: str) -> None:
         """Raise if something that is needed cannot be had."""

@@ -5,13 +5,25 @@ The sentences are templates (``assets/*.html.jinja``, and beside each benchmark)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from worldprobe.contracts import Table, read_table, typed
+from worldprobe.contracts.results import OVERALL
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
-from worldprobe.report.sheet import MODEL, Column, Sheet, number_column, span, text_column
+from worldprobe.report.sheet import (
+    MODEL,
+    Column,
+    Sheet,
+    decimals,
+    number_column,
+    p_value,
+    span,
+    text_column,
+)
 
 #: Where a mean lies (``analysis.comparisons.place``), as tables print it.
 STANDING = {
@@ -21,21 +33,26 @@ STANDING = {
     "no interval": "no interval",
     "near ties": "most targets are near ties",
 }
+#: p after Holm's correction below which a difference is shown.
+CORRECTED = 0.05
 
 
-def standing(rows: pd.DataFrame, reference: float | None = 0.5) -> pd.Series:
+def standing(
+    rows: pd.DataFrame, reference: float | None = 0.5, n_intervals: int | None = None
+) -> pd.Series:
     """Where each mean lies, by intervals that hold for all rows at once; empty without a
     reference.
 
     Args:
         rows: as for ``analysis.comparisons.place``.
         reference: chance, or what else means are compared with.
+        n_intervals: as for ``analysis.comparisons.at_once``.
     """
     from worldprobe.analysis.comparisons import place  # SciPy, which Snakemake need not load
 
     if reference is None or rows.empty:
         return pd.Series("", rows.index, dtype=object)
-    return place(rows, reference).map(STANDING)
+    return place(rows, reference, n_intervals).map(STANDING)
 
 
 def kind_of(model: str, roster: Roster) -> str:
@@ -98,8 +115,20 @@ def count_kinds(rows: pd.DataFrame) -> dict[str, int]:
     return {f"{kind}s{more.get(kind, '')}": int(kinds[kind]) for kind in shown if kind in kinds}
 
 
-def lead_values(rows: pd.DataFrame, chance: float | None = 0.5) -> dict[str, Any]:
-    """What ``assets/lead.html.jinja`` says of rows of ``against_chance``."""
+def lead_values(
+    rows: pd.DataFrame,
+    chance: float | None = 0.5,
+    compared: Sequence[str] = (),
+    is_sample: bool = False,
+) -> dict[str, Any]:
+    """What ``assets/lead.html.jinja`` says.
+
+    Args:
+        rows: of ``against_chance``.
+        chance: what guessing reaches.
+        compared: of ``compared_in_words``, and what else is said at first.
+        is_sample: whether not all items were asked.
+    """
     counted = rows[rows["is_counted"] & rows["mean"].notna()]
     against = counted["against"].value_counts()
     values: dict[str, Any] = {"chance": chance, "n_models": len(counted)}
@@ -113,12 +142,160 @@ def lead_values(rows: pd.DataFrame, chance: float | None = 0.5) -> dict[str, Any
         "highest": counted["mean"].max(),
         "average": counted["mean"].mean(),
         "has_published": bool((rows["kind"] == "language model").any()),
+        "compared": list(compared),
+        "is_sample": is_sample,
     }
+
+
+def lead_in_words(values: dict[str, Any]) -> list[str]:
+    """The sentences of ``lead_values``."""
+    from worldprobe.report.page import render_template
+
+    sentence = render_template("worldprobe.report", "assets/lead.txt.jinja", **values)
+    return [str(sentence).strip(), *values["compared"]]
+
+
+def read_overall(path: Path | None, contract: type[Table]) -> pd.DataFrame:
+    """The rows over all units of a table of comparisons; none where there is no table."""
+    if path is None:
+        return typed([], contract)
+    rows = read_table(path, contract)
+    return rows[rows["grouping"] == OVERALL]
+
+
+def compared_in_words(
+    comparisons: pd.DataFrame, means: pd.DataFrame, roster: Roster, baselines: Collection[str] = ()
+) -> list[str]:
+    """What comparisons say of the models that findings are about: which of two is better, or which
+    of more differ from the best one; then whether they beat their strongest baseline.
+
+    Args:
+        comparisons: overall rows (``contracts.results.Comparisons``) of one way of asking.
+        means: of ``against_chance``.
+        roster: names.
+        baselines: ids of those that models must beat, compared on the same units.
+    """
+    is_model = means["is_counted"] & ~means["model"].isin(list(baselines))
+    counted = means[is_model & means["mean"].notna()]
+    pairs = {(row["model_a"], row["model_b"]): row for row in comparisons.to_dict("records")}
+    pairs |= {(b, a): _turned(row) for (a, b), row in pairs.items()}
+    names = dict(zip(counted["model"], counted["name"], strict=True))
+    strongest = {}
+    for model in names:
+        beside = [pairs[model, other] for other in baselines if (model, other) in pairs]
+        if beside:
+            strongest[model] = max(beside, key=lambda row: float(row["mean_b"]))
+    found = []
+    if len(names) == 2 and tuple(names) in pairs:
+        found.append(_which_is_better(pairs[tuple(names)], *names.values()))
+    elif len(names) > 2:
+        found += _which_differ(pairs, counted)
+    if len(strongest) > 2:
+        found.append(_which_beat_a_baseline(strongest, names, roster))
+    else:
+        found += [
+            _beats_a_baseline(row, names[model], roster[row["model_b"]].name)
+            for model, row in strongest.items()
+        ]
+    return found + ["Not compared with a baseline."] * bool(baselines and names and not strongest)
+
+
+def _turned(row: dict[Any, Any]) -> dict[Any, Any]:
+    """A comparison with its sides exchanged."""
+    other = {"a": "b", "b": "a"}
+    turned = {
+        f"{name[:-1]}{other[name[-1]]}" if name[-2:] in ("_a", "_b") else name: value
+        for name, value in row.items()
+    }
+    ends = {"difference": "difference", "ci_low": "ci_high", "ci_high": "ci_low"}
+    return turned | {name: -row[end] for name, end in ends.items()}
+
+
+def _difference(row: dict[Any, Any]) -> str:
+    """Both means of a comparison, their difference, its interval and p."""
+    mean, points, p = decimals(3), decimals(1), "not tested"
+    if row["status"] == "ok":
+        printed = p_value(row["p"])
+        p = f"p {printed}" if printed.startswith("<") else f"p = {printed}"
+        holm = p_value(row["p_holm"])
+        p += f", by Holm {holm}" if holm != printed else ""
+    ends = " to ".join(points(100 * row[end]) for end in ("ci_low", "ci_high"))
+    return (
+        f"{mean(row['mean_a'])} against {mean(row['mean_b'])}, {points(100 * row['difference'])}"
+        f" points (95% interval: {ends}; {p})"
+    )
+
+
+def _which_is_better(row: dict[Any, Any], first: str, second: str) -> str:
+    """What may be said of two models."""
+    if row["difference"] < 0:
+        row, first, second = _turned(row), second, first
+    _, is_better, qualified = str(row["finding"]).partition(" is better")
+    if is_better:
+        return f"{first} is better than {second}: {_difference(row)}{qualified}."
+    return f"{first} and {second}: {row['finding']}; {_difference(row)}."
+
+
+def _which_differ(pairs: dict[tuple[str, str], dict[Any, Any]], counted: pd.DataFrame) -> list[str]:
+    """Which models differ from the one with the highest mean, the first row."""
+    best, others = counted.iloc[0], counted.iloc[1:]
+    compared = others[[(best["model"], model) in pairs for model in others["model"]]]
+    if compared.empty:
+        return []
+    is_lower = [_differs(pairs[best["model"], model]) for model in compared["model"]]
+    lower = list(compared.loc[is_lower, "name"])
+    alike = list(compared.loc[[not one for one in is_lower], "name"])
+    said = f"{best['name']} has the highest accuracy, {decimals(3)(best['mean'])}"
+    if best["against"] in (STANDING["open"], "below"):
+        said += ", which is not shown to be above chance"
+    parts = [f"lower than it (p < 0.05 after Holm's correction): {_listed(lower)}"] * bool(lower)
+    parts += [f"not shown to differ from it: {_listed(alike)}"] * bool(alike)
+    return [f"{said}; {'; '.join(parts)}."]
+
+
+def _differs(row: dict[Any, Any]) -> bool:
+    """Whether the first of two has a higher mean, decided by more than rounding."""
+    is_found = row["p_holm"] < CORRECTED and "near ties" not in str(row["finding"])
+    return bool(is_found and row["difference"] > 0)
+
+
+def _is_better(row: dict[Any, Any]) -> bool:
+    """Whether the first of two is better, also after Holm's correction."""
+    return " is better" in str(row["finding"]) and _differs(row)
+
+
+def _beats_a_baseline(row: dict[Any, Any], model: str, baseline: str) -> str:
+    """Whether a model beats its strongest baseline."""
+    if _is_better(row):
+        how, qualified = "beats", str(row["finding"]).partition(" is better")[2]
+    elif row["difference"] < 0 and row["p_holm"] < CORRECTED:
+        how, qualified = "is below", ""
+    else:
+        how, qualified = "is not shown to beat", ""
+    return f"{model} {how} its strongest baseline, {baseline}: {_difference(row)}{qualified}."
+
+
+def _which_beat_a_baseline(
+    strongest: dict[str, dict[Any, Any]], names: dict[str, str], roster: Roster
+) -> str:
+    """How many of several models beat their strongest baselines, and which do not."""
+    baselines = {roster[row["model_b"]].name for row in strongest.values()}
+    better = [model for model, row in strongest.items() if _is_better(row)]
+    others = [names[model] for model in strongest if model not in better]
+    left = f"; not shown to: {_listed(others)}" if others else ""
+    return (
+        f"{len(better)} of {len(strongest)} models beat their strongest baseline"
+        f" ({_listed(sorted(baselines))}; p < 0.05 after Holm's correction){left}."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names)
 
 
 def pairs_finding(rows: pd.DataFrame) -> str:
     """In how many comparisons a difference was found, with Holm's correction."""
-    n_found = (rows["p_holm"] < 0.05).sum()
+    n_found = (rows["p_holm"] < CORRECTED).sum()
     verb = "differs" if n_found == 1 else "differ"
     return f"{n_found} of {len(rows)} pairs {verb} (p < 0.05 after Holm's correction)."
 
@@ -140,8 +317,8 @@ def models_sheet(
         notes: below the table.
     """
     note = (
-        "“Above” and “below” chance are corrected for testing several published models (if none is"
-        " published, several trained controls); other rows are not corrected."
+        "“Above” and “below” chance are corrected for their number where more than two published"
+        " models are tested (if none is published, trained controls); other rows are not corrected."
     )
     stated = [] if chance is None else [text_column("Against chance", "against")]
     return Sheet(

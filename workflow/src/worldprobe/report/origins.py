@@ -78,6 +78,11 @@ def read_origins(paths: Iterable[Path | str]) -> list[TableOrigin]:
     return found
 
 
+def are_sampled(origins: Sequence[TableOrigin]) -> bool:
+    """Whether a sample of the items was asked, as one of the tables says."""
+    return any(one.provenance.details.get("sample") for one in origins)
+
+
 def package_versions(origins: Sequence[TableOrigin]) -> dict[str, str]:
     """Every package that any table names; where two tables name different versions, both."""
     versions: dict[str, set[str]] = {}

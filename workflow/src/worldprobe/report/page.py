@@ -59,6 +59,7 @@ class Material:
         item_text: table of items that may be quoted, or None.
         eval_type: way of asking that the headline is about; None: the first one that the summary
             has.
+        comparisons: table of its pairs of models, or None.
     """
 
     summary: Path
@@ -66,6 +67,7 @@ class Material:
     origins: Sequence[TableOrigin] = ()
     item_text: Path | None = None
     eval_type: str | None = None
+    comparisons: Path | None = None
 
 
 def notices(provenance: Provenance, roster: Roster) -> dict[str, str]:
@@ -81,6 +83,7 @@ class Part:
     Attributes:
         question: what the benchmark asks; the page's heading where it is the only one.
         lead: the finding.
+        findings: its sentences, without markup.
         facts: what was counted -> number.
         methods: how it was done.
         cite: what to cite for the measure.
@@ -99,6 +102,7 @@ class Part:
     facts: Mapping[str, int]
     methods: Methods
     cite: str
+    findings: Sequence[str] = ()
     tables: Sequence[Sheet] = ()
     notices: Mapping[str, str] = field(default_factory=dict)
     caveats: Markup | str = ""

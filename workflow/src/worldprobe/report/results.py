@@ -329,8 +329,14 @@ def list_scores(result: Mapping[str, Any]) -> list[Score]:
     return scores
 
 
-def describe(result: Mapping[str, Any], benchmark: str) -> str:
-    """A model's numbers in one benchmark, for a reader."""
+def describe(result: Mapping[str, Any], benchmark: str, findings: Sequence[str] = ()) -> str:
+    """A model's numbers in one benchmark, for a reader.
+
+    Args:
+        result: as ``result.json`` has it.
+        benchmark: its name there.
+        findings: the first sentences of its page.
+    """
     stated = result["benchmarks"][benchmark]
     scores = [score for score in list_scores(result) if score.benchmark == benchmark]
     rows = [
@@ -345,6 +351,7 @@ def describe(result: Mapping[str, Any], benchmark: str) -> str:
         model=result["model"],
         loaded=precision(result),
         stated=stated,
+        findings=findings,
         rows=rows,
         width=max(len(name) for name in [*dict(rows), *published]),
     )

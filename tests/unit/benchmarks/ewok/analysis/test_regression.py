@@ -298,6 +298,18 @@ def test_one_model_whose_items_do_not_vary_has_standard_errors(structure):
     np.testing.assert_allclose(table["std_error"], plain["std_error"], rtol=0.15)
 
 
+@needs_r
+@pytest.mark.parametrize("structure", ["intercepts", "maximal"])
+def test_models_that_do_not_differ_make_a_singular_fit_as_in_lme4(structure):
+    """Their standard deviation was printed as 0.001679, where lme4 says 0 and singular."""
+    design = build_design(*study(n_templates=40, n_versions=1, n_models=3, sd_model=0.0, seed=2))
+    plain = regression.fit_mixed_model(design, "plain", structure)[1]
+    found = regression.fit_mixed_model(design, structure=structure)[1]
+    assert (plain["random_sd"]["model"], plain["is_singular"]) == (0, True)
+    assert (found["random_sd"]["model"], found["is_singular"]) == (0, True)
+    assert found["log_likelihood"] == pytest.approx(plain["log_likelihood"], abs=1e-3)
+
+
 @pytest.mark.parametrize(("n_models", "are_starred"), [(1, True), (2, False), (4, True)])
 def test_two_models_get_no_stars(n_models, are_starred):
     """9% were false at 5%, and 4% at 1%."""

@@ -16,8 +16,11 @@ import pandas as pd
 import pytest
 
 from command_line import run
+from simulated_judgements import simulate_items, simulate_judgements
+from worldprobe.benchmarks.ewok.analysis.compare import compare_models
+from worldprobe.benchmarks.ewok.analysis.summarize import summarize
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
-from worldprobe.benchmarks.ewok.contracts import Items, Summaries, TargetScores
+from worldprobe.benchmarks.ewok.contracts import Comparisons, Items, Summaries, TargetScores
 from worldprobe.benchmarks.ewok.figures.paradigms import paradigms
 from worldprobe.benchmarks.ewok.report import (
     compose,
@@ -33,6 +36,7 @@ from worldprobe.inference.requests import collect, describe_origins
 from worldprobe.inference.store import Store
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import lead_values
+from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import TableOrigin, read_origins
 from worldprobe.report.page import Material, Page, build_page, render_template
 from worldprobe.report.runtimes import Cost, RunTime, read_run_times
@@ -225,6 +229,21 @@ def test_what_a_published_model_knows_is_in_numbers(small_study):
     assert asked.frame.empty, "they are not the same items"
 
 
+def test_domains_of_two_models_are_corrected_for_the_domains_of_both(small_study):
+    """Each model's domains were corrected for its own number alone."""
+    rows = small_study.summaries
+    is_domain = (
+        (rows.grouping == "domain") & (rows.metric == "accuracy") & (rows.condition == "all")
+    )
+    ends = {"mean": 0.6, "ci_low": 0.52, "ci_high": 0.68, "std_error": 0.0406, "n_clusters": 400}
+    rows = rows.assign(**{name: rows[name].mask(is_domain, end) for name, end in ends.items()})
+    first = sorted(rows.loc[is_domain, "group"].unique())[:3]
+    rows = rows[~is_domain | rows["group"].isin(first)]
+    models = ["control_gpt2_small", "control_gpt2_large"]
+    for described, said in ((models[:1], "above"), (models, "not shown to differ")):
+        assert set(domains_sheet(rows, described, small_study.roster).frame["against"]) == {said}
+
+
 def test_what_was_asked_about_a_share_stands_beside_others_on_that_share(paper_study):
     """In figures, tables and sentences; the means over all items are those of log probabilities
     alone.
@@ -276,6 +295,58 @@ def test_a_model_is_set_beside_the_strongest_baseline_by_the_same_metric(small_s
     assert "GPT-2 style, small 0.648; strongest baseline: Sentence vectors 0.643." in part.lead
     assert "Pairing" in [column.heading for column in part.tables[0].columns]
     assert "An item's pairing is 1" in part.methods.text
+
+
+def first_screen(folder, odds):
+    """The first sentences about models of these log odds, beside baselines near chance."""
+    items = simulate_items(120, 2, 0)
+    ways = dict.fromkeys(odds, "logprobs") | {
+        name: name for name in ("wordnet", "sentence_vectors")
+    }
+    strengths = odds | {"wordnet": 0.1, "sentence_vectors": 0.3}
+    judged = pd.concat(
+        [
+            simulate_judgements(items, np.full((1, len(items), 2), odd), [name], ways[name], seed)
+            for seed, (name, odd) in enumerate(strengths.items())
+        ],
+        ignore_index=True,
+    ).assign(filling="own")
+    files = [folder / f"{name}.parquet" for name in ("summaries", "comparisons")]
+    write_table(summarize(judged), Summaries, files[0], Provenance())
+    write_table(compare_models(judged), Comparisons, files[1], Provenance())
+    part = compose(Material(files[0], Roster({}), comparisons=files[1]))
+    shown = str(part.lead).replace("&#39;", "'")
+    assert all(html.escape(one, quote=False) in shown for one in part.findings)
+    page = folder / "report.html"
+    assert run(f"report build {files[0]} --comparisons {files[1]} --out {page}") == 0
+    header = page.read_text().partition("</header>")[0].replace("&#39;", "'")
+    assert all(html.escape(one, quote=False) in header for one in part.findings)
+    return part.findings
+
+
+def test_the_first_screen_says_which_of_two_models_is_better_and_whether_they_beat_baselines(
+    tmp_path,
+):
+    """It stood in a folded table, as a count of pairs that differ."""
+    _, better, *baselines = first_screen(tmp_path, {"ant": 0.35, "bee": 2.0})
+    assert better.startswith("bee is better than ant: 0.8")
+    assert re.search(r" points \(95% interval: [\d.]+ to [\d.]+; p < 0.001\)\.$", better)
+    assert [one.partition(",")[0] for one in baselines] == [
+        "bee beats its strongest baseline",
+        "ant is not shown to beat its strongest baseline",
+    ]
+    assert all("Sentence vectors: 0." in one for one in baselines)
+    _, alike, *_ = first_screen(tmp_path, {"ant": 1.0, "bee": 1.0})
+    assert re.match("(ant and bee|bee and ant): no difference shown; 0[.]7.* p = 0[.]", alike)
+
+
+def test_the_first_screen_says_which_of_many_models_differ_from_the_best(tmp_path):
+    said = first_screen(tmp_path, {"ant": 2.0, "bee": 1.9, "cow": 0.0, "dog": 0.4})
+    assert len(said) == 3
+    assert re.match(r"(ant|bee) has the highest accuracy, 0\.8", said[1])
+    assert "lower than it (p < 0.05 after Holm's correction): dog, cow; not shown" in said[1]
+    assert said[2].startswith("2 of 4 models beat their strongest baseline (Sentence vectors; p <")
+    assert said[2].endswith("not shown to: dog, cow.")
 
 
 def test_summaries_of_earlier_releases_have_no_empty_column_of_pairs_of_concepts(

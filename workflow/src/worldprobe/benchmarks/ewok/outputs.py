@@ -16,6 +16,7 @@ from worldprobe.benchmarks.ewok.study import (
     baselines,
     family_conditions,
     has_both_ways,
+    has_comparisons,
     has_logprobs,
     has_mixed_model,
     has_people_rated,
@@ -306,6 +307,9 @@ def page_files(study: Study, models: Iterable[str]) -> PageFiles:
         eval_type=study["ewok"]["eval_types"][0],
         made_from=tuple(made_from(study)),
         notebooks=tuple(StudyPaths.of(study).notebook(name) for name in notebooks(study)),
+        comparisons=paths(study).table("comparisons")
+        if has_logprobs(study) and has_comparisons(study)
+        else "",
     )
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from worldprobe.benchmarks.ewok import selection
 from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
-from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.benchmarks.ewok.contracts import Comparisons, Summaries
 from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.benchmarks.ewok.tables.accuracy import BASELINE_NOTES, PAIRING
 from worldprobe.benchmarks.ewok.vocabulary import (
@@ -25,21 +25,32 @@ from worldprobe.benchmarks.ewok.vocabulary import (
 from worldprobe.contracts import read_table
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
-from worldprobe.models.registry import ENCODER_DECODER, MASKED, ORIGINAL, WITHIN_WORD, describe_kind
+from worldprobe.models.registry import (
+    BASELINES,
+    ENCODER_DECODER,
+    MASKED,
+    ORIGINAL,
+    WITHIN_WORD,
+    describe_kind,
+)
 from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
     STANDING,
     against_chance,
+    compared_in_words,
     count_kinds,
+    lead_in_words,
     lead_values,
     models_sheet,
+    read_overall,
     standing,
 )
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
 from worldprobe.report.origins import (
     Methods,
     TableOrigin,
+    are_sampled,
     described_precision,
     file_rows,
     model_rows,
@@ -51,8 +62,11 @@ from worldprobe.report.page import Cell, Material, Part, cell_of, notices, rende
 from worldprobe.report.sheet import (
     INTERVAL,
     MODEL_ONCE,
+    Column,
     Sheet,
+    decimals,
     number_column,
+    span,
     text_column,
     whole_number,
 )
@@ -85,34 +99,47 @@ def compose(material: Material) -> Part:
         *own,
         *(one for one in material.origins if one.path.resolve() != material.summary.resolve()),
     ]
+    is_sample = are_sampled(origins)
     means = mean_accuracies(summaries, roster, eval_type)
     items = _of_items(summaries, origins)
     pairs = _accuracies(summaries).query(f"grouping == '{PAIRS}' and eval_type == '{eval_type}'")
-    by_pair, has_pairs = pairs.set_index("model")["mean"], len(pairs) > 0
+    by_pairs, has_pairs = pairs.set_index("model"), len(pairs) > 0
     paired_by_pair = pd.Series(selection.pairings(summaries, pairs), pairs["model"], dtype=float)
-    columns = {"by_pair": "Mean over pairs of concepts"} if has_pairs else {}
+    columns = [number_column("Mean over pairs of concepts", "by_pair_mean")] * has_pairs
+    if is_sample and has_pairs:
+        ends = ("by_pair_ci_low", "by_pair_ci_high")
+        columns.append(Column("95% interval over pairs", ends, span))
     notes = ["A mean over pairs gives every pair of concepts the same weight."] * has_pairs
     if has_pairing(eval_type) and means["pairing"].notna().any():
-        columns |= {"pairing": "Pairing"} | (
-            {"paired_by_pair": "Pairing, over pairs of concepts"} if has_pairs else {}
-        )
+        columns.append(number_column("Pairing", "pairing"))
+        columns += [number_column("Pairing, over pairs of concepts", "paired_by_pair")] * has_pairs
         notes.append(PAIRING)
     elif not has_pairing(eval_type):
         notes.append(NO_PAIRING)
     published = [model for model in means["model"] if _is_published(model, roster)]
+    pairs = read_overall(material.comparisons, Comparisons)
+    pairs = pairs[pairs["eval_type"] == eval_type]
+    compared = compared_in_words(pairs, means, roster, BASELINES)
+    if is_sample and has_pairs:
+        compared.insert(0, _of_all_items(means, by_pairs))
+    values = lead_values(means, compared=compared, is_sample=is_sample)
     return Part(
         question=QUESTION,
-        lead=_lead(means, items),
+        lead=_lead(means, items, values),
+        findings=lead_in_words(values),
         facts=_facts(summaries, means, eval_type),
         methods=describe_methods(summaries, origins, roster),
         cite=CITE,
         tables=[
             models_sheet(
                 means.assign(
-                    by_pair=means["model"].map(by_pair),
+                    **{
+                        f"by_pair_{end}": means["model"].map(by_pairs[end])
+                        for end in ("mean", "ci_low", "ci_high")
+                    },
                     paired_by_pair=means["model"].map(paired_by_pair),
                 ),
-                more=[number_column(heading, name) for name, heading in columns.items()],
+                more=columns,
                 notes=notes,
             ),
             *(
@@ -154,7 +181,25 @@ def mean_accuracies(
     return against_chance(means, list(answered["model"]), roster)
 
 
-def _lead(means: pd.DataFrame, items: dict[str, Any]) -> Markup:
+def _of_all_items(means: pd.DataFrame, by_pairs: pd.DataFrame) -> str:
+    """What a sample says of all items: it has a larger share of the templates of small pairs of
+    concepts, so that its mean over items is another one.
+
+    Args:
+        means: of ``mean_accuracies``.
+        by_pairs: means over pairs of concepts, by model.
+    """
+    counted = means[means["is_counted"] & means["model"].isin(by_pairs.index)]
+    numbers = []
+    for model, name in zip(counted["model"], counted["name"], strict=True):
+        row = by_pairs.loc[model]
+        ends = span(row["ci_low"], row["ci_high"])
+        own = f"{name} " if len(counted) > 1 else ""
+        numbers.append(f"{own}{decimals(3)(row['mean'])} (95% interval: {ends})")
+    return f"To compare with all items, take the mean over pairs of concepts: {', '.join(numbers)}."
+
+
+def _lead(means: pd.DataFrame, items: dict[str, Any], values: dict[str, Any]) -> Markup:
     """The finding, beside what people and baselines reach, and whose the items are."""
     references = means[means["kind"].isin(["people", "baseline"]) & means["mean"].notna()]
     paired = means.loc[means["is_counted"] & means["mean"].notna(), "pairing"].dropna()
@@ -167,7 +212,7 @@ def _lead(means: pd.DataFrame, items: dict[str, Any]) -> Markup:
         .nlargest(1, "pairing")
         .to_dict("records"),
         items=items,
-        **lead_values(means),
+        **values,
     )
 
 
@@ -181,14 +226,18 @@ def domains_sheet(
 
     rows = _accuracies(summaries)
     rows = rows[(rows.grouping == "domain") & (rows.eval_type == eval_type)]
+    n_intervals = int(rows.loc[rows["model"].isin(models), "ci_low"].notna().sum())
     parts, findings = [], []
     for model in models:
         own = rows[rows.model == model].sort_values(["mean", "group"], ascending=[False, True])
-        ends = at_once(own)
+        ends = at_once(own, n_intervals)
         domains = own["group"].map(selection.in_words)
         lower = [", ".join(domains[ends["ci_high"] < low]) for low in ends["ci_low"]]
         part = own.assign(
-            name=roster[model].name, domain=domains, against=standing(own), lower=lower
+            name=roster[model].name,
+            domain=domains,
+            against=standing(own, n_intervals=n_intervals),
+            lower=lower,
         )
         parts.append(part)
         findings += [_domains_finding(part)] * int(part["mean"].notna().any())
@@ -200,10 +249,10 @@ def domains_sheet(
             text_column("Domain", "domain"),
             number_column("Accuracy", "mean"),
             INTERVAL,
-            text_column("Against chance, all domains at once", "against"),
+            text_column("Against chance, all rows at once", "against"),
             text_column("Higher than", "lower"),
         ),
-        notes=("The last two columns use wider intervals, which hold for all domains at once.",),
+        notes=("The last two columns use wider intervals, which hold for all rows at once.",),
         finding=" ".join(findings),
         group="name",
     )

@@ -220,7 +220,10 @@ def page_files(study: Study, models: Sequence[str]) -> PageFiles | None:
         "" if study["worldsense"]["released"] else trial_table(study, main)
     )  # released trials are never quoted
     return PageFiles(
-        summary=summaries(study), made_from=tuple(response_tables(study, models)), item_text=quoted
+        summary=summaries(study),
+        made_from=tuple(response_tables(study, models)),
+        item_text=quoted,
+        comparisons=f"{root(study)}/comparisons.parquet" if has_pairs(study) else "",
     )
 
 

@@ -16,7 +16,14 @@ from worldprobe.benchmarks.worldsense import selection
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import Questions, from_frame
 from worldprobe.benchmarks.worldsense.analysis.statistics import score_tuples
-from worldprobe.benchmarks.worldsense.contracts import COUNTING, Responses, Summaries, Trials
+from worldprobe.benchmarks.worldsense.contracts import (
+    COUNTING,
+    SHALLOW,
+    Comparisons,
+    Responses,
+    Summaries,
+    Trials,
+)
 from worldprobe.benchmarks.worldsense.skins.skins import IN, OUT
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, PROBLEMS, TRIVIAL
 from worldprobe.contracts import read_provenance, read_table
@@ -25,15 +32,19 @@ from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
     against_chance,
+    compared_in_words,
     count_kinds,
+    lead_in_words,
     lead_values,
     models_sheet,
+    read_overall,
     standing,
 )
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import (
     Methods,
     TableOrigin,
+    are_sampled,
     file_rows,
     model_rows,
     package_versions,
@@ -87,9 +98,19 @@ def compose(material: Material) -> Part:
         _biases_sheet(biases),
         _reading_sheet(own[0].provenance, asked, roster),
     ]
+    pairs = read_overall(material.comparisons, Comparisons)
+    if len(pairs):
+        main = selection.main_promptings(overall)
+        is_main = pairs["condition_a"] == selection.main_set(summaries)
+        for side in "ab":
+            is_main &= pairs["eval_type"] == pairs[f"model_{side}"].map(main)
+        pairs = pairs[is_main]
+    compared = compared_in_words(pairs, means, roster, SHALLOW)
+    values = lead_values(means, compared=compared, is_sample=are_sampled(origins))
     return Part(
         question=QUESTION,
-        lead=_lead(means),
+        lead=_lead(means, values),
+        findings=lead_in_words(values),
         facts=_facts(summaries, means),
         methods=_methods(summaries, origins, roster),
         cite=CITE,
@@ -155,7 +176,7 @@ def _against_rule(summaries: pd.DataFrame, asked: Sequence[str]) -> dict[str, st
     return dict(standing(gains, 0.0))
 
 
-def _lead(means: pd.DataFrame) -> Markup:
+def _lead(means: pd.DataFrame, values: dict[str, Any]) -> Markup:
     """The finding, and which models are not above the rule that never chains two clauses."""
     counting = means.loc[means["model"] == COUNTING, "mean"]
     below = means[means["is_counted"] & means["against_rule"].notna()]
@@ -167,7 +188,7 @@ def _lead(means: pd.DataFrame) -> Markup:
         .groupby("against_rule")["name"]
         .agg(list)
         .to_dict(),
-        **lead_values(means),
+        **values,
     )
 
 
@@ -227,13 +248,13 @@ def _count_apart(first: pd.DataFrame, second: pd.DataFrame, apart: pd.Series) ->
 
 def _apart(higher: pd.DataFrame, lower: pd.DataFrame, n_compared: int = 1) -> pd.Series:
     """In which models one mean is above another for other skins as well; both by model, chosen
-    among so many.
+    among so many in each.
     """
     from worldprobe.analysis.comparisons import at_once
 
-    below = at_once(lower, n_compared)["ci_high"]
-    models = higher.index.union(below.index)
-    return at_once(higher, n_compared)["ci_low"].reindex(models) > below.reindex(models)
+    models = higher.index.union(lower.index)
+    below, above = (at_once(rows, n_compared * len(models)) for rows in (lower, higher))
+    return above["ci_low"].reindex(models) > below["ci_high"].reindex(models)
 
 
 def find_biases(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -> pd.DataFrame:
@@ -276,11 +297,12 @@ def _biases_sheet(biases: pd.DataFrame) -> Sheet:
 def _facts(summaries: pd.DataFrame, means: pd.DataFrame) -> dict[str, int]:
     here = selection.pick(summaries, "problem", columns=("problem",))
     name = selection.main_set(summaries)
-    whole = int(here[here["condition"] == name].groupby(["eval_type", "model"])["n"].sum().max())
+    overall = selection.pick(summaries, OVERALL)
+    whole = selection.count_tuples(overall[overall["condition"] == name], summaries)["n"].max()
     return count_kinds(means) | {
         "problems": len(selection.problems_of(here)),
         "skins": int(means["n_clusters"].max()),
-        f"tuples ({name})": whole,
+        f"tuples ({name})": int(whole),
         "ways of asking": summaries["eval_type"].nunique(),
     }
 

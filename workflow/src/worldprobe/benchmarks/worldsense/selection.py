@@ -117,6 +117,21 @@ def of_main(rows: pd.DataFrame) -> pd.DataFrame:
     return here[here["eval_type"] == here["model"].map(main)].reset_index(drop=True)
 
 
+def count_tuples(rows: pd.DataFrame, summaries: pd.DataFrame) -> pd.DataFrame:
+    """Rows, overall or by problem, with the number of tuples that each mean is over.
+
+    Summaries count as the paper's standard errors do: in each cell as many as in the smallest one.
+    """
+    key = ["condition", "eval_type", "model"]
+    counts = pick(summaries, "problem_size", columns=("problem", "size"))
+    by_problem = counts.groupby([*key, "problem"])["n"].sum()
+    numbers = {**by_problem.to_dict(), **counts.groupby(key)["n"].sum().to_dict()}
+    asked = zip(*(rows[name] for name in [*key, "grouping", "group"]), strict=True)
+    return rows.assign(
+        n=[numbers[(*one, group) if by == "problem" else tuple(one)] for *one, by, group in asked]
+    )
+
+
 def interval_ends(rows: pd.DataFrame) -> pd.DataFrame:
     """The ends of intervals over skins; where several skins are all alike, the mean. One skin has
     none.

@@ -15,8 +15,8 @@ from worldprobe.analysis.clusters import (
     crossed_means,
     means_over_versions,
 )
-from worldprobe.analysis.comparisons import ABOVE, NEAR_TIES, NO_INTERVAL, corrected, paired, place
 from worldprobe.analysis.comparisons import compare_models as compare_pairs
+from worldprobe.analysis.comparisons import corrected, paired, place, with_findings
 from worldprobe.analysis.components import Part
 from worldprobe.analysis.summaries import Group
 from worldprobe.benchmarks.ewok.analysis.panel import (
@@ -35,12 +35,6 @@ from worldprobe.models.registry import BASELINES
 
 #: what an interval is over besides, where models are means of replicates.
 REPLICATES = ", and replicates of each model"
-#: status of a comparison that is not ok -> what is said of it.
-NOT_TESTED = {
-    "one_version": "about these fillings only, as there is one version",
-    "one_cluster": "not tested, as all items are of one cluster",
-    "no_spread": "not tested, as the difference is the same everywhere",
-}
 
 
 def compare_models(
@@ -158,8 +152,8 @@ def compare_models(
             "n_near_ties": table[f"n_tied_{side}"],
         }
         table[f"place_{side}"] = place(
-            pd.DataFrame(own).assign(n_clusters=table["n_clusters"]), n_intervals=2
-        )
+            pd.DataFrame(own).assign(n_clusters=table["n_clusters"]), n_intervals=1
+        )  # by each model's own interval, as where it is alone
         for name, stated in facts.items():
             table[f"{name}_{side}"] = table[f"model_{side}"].map(stated)
     table["n_templates"] = [len(np.unique(template[units])) for units in both]
@@ -171,10 +165,7 @@ def compare_models(
         beside,
     )
     table["interval_over"] += REPLICATES if replicates else ""
-    table["finding"] = [
-        describe_finding(row, f"{row['model_a']} is better", f"{row['model_b']} is better")
-        for row in table.to_dict("records")
-    ]
+    table = with_findings(table)
     return table[[name for name in Comparisons.columns if name in table]]
 
 
@@ -266,30 +257,3 @@ def pairs_without_items(comparisons: pd.DataFrame, models: Iterable[str]) -> lis
     }
     compared |= {frozenset(pair) for pair in combinations(BASELINES, 2)}
     return [[a, b] for a, b in combinations(sorted(models), 2) if frozenset((a, b)) not in compared]
-
-
-def describe_finding(row: Mapping[Any, Any], if_positive: str, if_negative: str) -> str:
-    """What may be said of one comparison.
-
-    Args:
-        row: of the table.
-        if_positive: what a difference above 0 means.
-        if_negative: what one below 0 means.
-    """
-    if row["status"] != "ok":
-        return NOT_TESTED[row["status"]]
-    if not row["p"] < 0.05:
-        return "no difference shown"
-    places = (row["place_a"], row["place_b"])
-    if NEAR_TIES in places:
-        return "a difference, but most targets are near ties, where rounding decides"
-    if ABOVE not in places and NO_INTERVAL in places:
-        return "a difference; an accuracy has no interval, so it is not compared with chance"
-    if ABOVE not in places:
-        return "a difference, but neither is shown to be above chance (50%)"
-    better, own = (if_positive, "taught_a") if row["difference"] > 0 else (if_negative, "taught_b")
-    taught = [str(row[f"model_{side}"]) for side in "ab" if row.get(f"taught_{side}")]
-    if taught:
-        better += " on these items only:" if row.get(own) else ", although"
-        better += f" {', '.join(taught)} learned from part of the templates"
-    return better if row["p_holm"] < 0.05 else f"{better}, but not after Holm's correction"

@@ -31,6 +31,7 @@ from worldprobe.contracts.results import over_in_words
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import counted
 
 #: unit that is a random factor -> columns that identify it.
 CLUSTERS = {
@@ -48,9 +49,20 @@ def has_own_fillings(judgements: pd.DataFrame) -> bool:
     return "filling" in judgements and bool((judgements["filling"] == OWN).all())
 
 
+def count_clusters(number: int, cluster: str = DEFAULT_CLUSTER) -> str:
+    """A number of clusters in words.
+
+    >>> count_clusters(1), count_clusters(366)
+    ('1 pair of concepts', '366 pairs of concepts')
+    """
+    one = {"concept_pair": "pair of concepts"}.get(cluster, cluster)
+    return counted(number, one, WORDS[cluster])
+
+
 def drawn_in_words(cluster: str, judgements: pd.DataFrame) -> str:
-    """What an interval is over, by design."""
-    return over_in_words(WORDS[cluster], not has_own_fillings(judgements))
+    """What an interval is over, by design: of one version with shared fillings, not versions."""
+    are_random = judgements["version"].nunique() > 1 and not has_own_fillings(judgements)
+    return over_in_words(WORDS[cluster], are_random)
 
 
 def drawn_units(provenance: Provenance | None) -> str:

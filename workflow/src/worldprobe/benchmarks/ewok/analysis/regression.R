@@ -77,6 +77,10 @@ fit_whitened <- function(formula, rows) {
     rep(0, length(lower)), objective, lower = lower, control = list(rhobeg = 0.5, rhoend = 1e-2, maxfun = 10000)
   )
   messages <- if (second$ierr != 0) second$msg else character()
+  for (i in which(place(second$par)[seq_len(n_theta)] < no_variance)) { # at_boundary, in steps
+    reached <- objective(replace(second$par, i, lower[i]))
+    if (reached <= second$fval + no_worse) second[c("par", "fval")] <- list(replace(second$par, i, lower[i]), reached)
+  }
 
   # Standard errors come from the curvature at the optimum, as summary() takes them; the same curvature gives Newton steps that end
   # the search. A variance at its bound of zero stays there.
@@ -149,6 +153,16 @@ fit_reduced <- function(fixed, terms, is_optional, rows, n_terms, method) {
 
 # A standard deviation below this, in log odds, is none: the first stage's search ends with steps of 0.002.
 no_variance <- 0.005
+# By so much a deviance may rise if such a standard deviation is set to zero.
+no_worse <- 1e-6
+
+# Standard deviations next to zero are zero where that is no worse, as lme4's check of the boundary has it: the fit is singular.
+at_boundary <- function(theta, rest, deviance, lowest) {
+  for (i in which(theta > 0 & theta < no_variance)) {
+    if (deviance(c(replace(theta, i, 0), rest)) <= lowest + no_worse) theta[i] <- 0
+  }
+  theta
+}
 
 # As fit_whitened, for ten or twelve random effects: there, a quadratic model of the deviance is what takes evaluations. In whitened
 # coordinates the coefficients' part of it is known (two times the identity), so that a few quasi-Newton steps end the search.
@@ -168,6 +182,7 @@ fit_slopes <- function(formula, rows, start = NULL) {
       lower = rep(0, n_theta), control = list(rhobeg = 0.15, rhoend = 2e-3, maxfun = 2000)
     )$par
   } else start[groups]
+  theta[theta < no_variance] <- 0 # the boundary itself, as lme4 reports it: the fit is singular
   lowest <- deviance(theta)
   beta <- inner$pp$beta(1)
   spread <- t(chol(chol2inv(inner$pp$RX())))
@@ -226,8 +241,8 @@ fit_slopes <- function(formula, rows, start = NULL) {
     }
   }
   best <- place(at)
-  found$theta <- best[seq_len(n_theta)]
   found$estimate <- best[-seq_len(n_theta)]
+  found$theta <- at_boundary(best[seq_len(n_theta)], found$estimate, somewhere, lowest)
   found$deviance <- lowest
   found$gradient <- max(abs(gradient)) / 2
   if (found$gradient > 5e-3) found$messages <- "failed to converge: the search ended on a slope"

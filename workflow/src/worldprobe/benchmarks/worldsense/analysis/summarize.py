@@ -11,7 +11,7 @@ import pandas as pd
 
 from worldprobe.analysis.clusters import Estimates
 from worldprobe.analysis.comparisons import compare_models as compare_pairs
-from worldprobe.analysis.comparisons import corrected
+from worldprobe.analysis.comparisons import corrected, place, with_findings
 from worldprobe.analysis.summaries import Group
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.consistency import measure_consistency
@@ -132,4 +132,9 @@ def compare_models(name: str, questions: Questions, series: Sequence[Series]) ->
         ["eval_type", "grouping", "group"],
         rules,
     )
-    return table[list(Comparisons.columns)]
+    for side in "ab" if len(table) else "":
+        own = {end: table[f"{end}_{side}"] for end in ("mean", "ci_low", "ci_high", "std_error")}
+        table[f"place_{side}"] = place(
+            pd.DataFrame(own).assign(n_clusters=table["n_clusters"]), n_intervals=1
+        )
+    return with_findings(table)[list(Comparisons.columns)]
