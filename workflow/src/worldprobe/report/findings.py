@@ -164,16 +164,22 @@ def read_overall(path: Path | None, contract: type[Table]) -> pd.DataFrame:
 
 
 def compared_in_words(
-    comparisons: pd.DataFrame, means: pd.DataFrame, roster: Roster, baselines: Collection[str] = ()
+    comparisons: pd.DataFrame,
+    means: pd.DataFrame,
+    roster: Roster,
+    baselines: Collection[str] = (),
+    metric: str = "accuracy",
 ) -> list[str]:
     """What comparisons say of the models that findings are about: which of two is better, or which
     of more differ from the best one; then whether they beat their strongest baseline.
 
     Args:
-        comparisons: overall rows (``contracts.results.Comparisons``) of one way of asking.
-        means: of ``against_chance``.
+        comparisons: overall rows (``contracts.results.Comparisons``) of one way of asking, by one
+            metric.
+        means: of ``against_chance``; of a metric that is not accuracy with a column of its name.
         roster: names.
         baselines: ids of those that models must beat, compared on the same units.
+        metric: what is compared.
     """
     is_model = means["is_counted"] & ~means["model"].isin(list(baselines))
     counted = means[is_model & means["mean"].notna()]
@@ -189,7 +195,7 @@ def compared_in_words(
     if len(names) == 2 and tuple(names) in pairs:
         found.append(_which_is_better(pairs[tuple(names)], *names.values()))
     elif len(names) > 2:
-        found += _which_differ(pairs, counted)
+        found += _which_differ(pairs, counted, metric)
     if len(strongest) > 2:
         found.append(_which_beat_a_baseline(strongest, names, roster))
     else:
@@ -236,8 +242,12 @@ def _which_is_better(row: dict[Any, Any], first: str, second: str) -> str:
     return f"{first} and {second}: {row['finding']}; {_difference(row)}."
 
 
-def _which_differ(pairs: dict[tuple[str, str], dict[Any, Any]], counted: pd.DataFrame) -> list[str]:
-    """Which models differ from the one with the highest mean, the first row."""
+def _which_differ(
+    pairs: dict[tuple[str, str], dict[Any, Any]], counted: pd.DataFrame, metric: str
+) -> list[str]:
+    """Which models differ from the one with the highest mean, of accuracy the first row."""
+    column = "mean" if metric == "accuracy" else metric
+    counted = counted.sort_values(column, ascending=False, kind="stable")
     best, others = counted.iloc[0], counted.iloc[1:]
     compared = others[[(best["model"], model) in pairs for model in others["model"]]]
     if compared.empty:
@@ -245,8 +255,8 @@ def _which_differ(pairs: dict[tuple[str, str], dict[Any, Any]], counted: pd.Data
     is_lower = [_differs(pairs[best["model"], model]) for model in compared["model"]]
     lower = list(compared.loc[is_lower, "name"])
     alike = list(compared.loc[[not one for one in is_lower], "name"])
-    said = f"{best['name']} has the highest accuracy, {decimals(3)(best['mean'])}"
-    if best["against"] in (STANDING["open"], "below"):
+    said = f"{best['name']} has the highest {metric}, {decimals(3)(best[column])}"
+    if metric == "accuracy" and best["against"] in (STANDING["open"], "below"):
         said += ", which is not shown to be above chance"
     parts = [f"lower than it (p < 0.05 after Holm's correction): {_listed(lower)}"] * bool(lower)
     parts += [f"not shown to differ from it: {_listed(alike)}"] * bool(alike)

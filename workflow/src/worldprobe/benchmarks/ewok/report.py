@@ -119,7 +119,10 @@ def compose(material: Material) -> Part:
     published = [model for model in means["model"] if _is_published(model, roster)]
     pairs = read_overall(material.comparisons, Comparisons)
     pairs = pairs[pairs["eval_type"] == eval_type]
-    compared = compared_in_words(pairs, means, roster, BASELINES)
+    compared = compared_in_words(pairs[pairs["metric"] == "accuracy"], means, roster, BASELINES)
+    if len(by_pairing := pairs[pairs["metric"] == "pairing"]):
+        said = compared_in_words(by_pairing, means, roster, BASELINES, "pairing")
+        compared += [f"By pairing: {sentence}" for sentence in said]
     if is_sample and has_pairs:
         compared.insert(0, _of_all_items(means, by_pairs))
     values = lead_values(means, compared=compared, is_sample=is_sample)
