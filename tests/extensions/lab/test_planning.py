@@ -59,8 +59,8 @@ def test_pairings_are_planned_by_their_own_variance(judgements):
 
 def test_two_items_with_their_own_fillings_find_more_than_two_versions(judgements):
     rows = (judgements, judgements.assign(filling="own"))
-    shared, own = (plan_studies(one, 0.05, n_versions=[2]) for one in rows)
-    assert (validate(own, Plans)["detectable"] < shared["detectable"]).all()
+    shared, own = (validate(plan_studies(one, 0.05, n_versions=[2]), Plans) for one in rows)
+    assert (own["detectable"] < shared["detectable"]).all()
 
 
 def test_the_fewest_versions_that_are_enough_are_named_and_none_where_none_are():

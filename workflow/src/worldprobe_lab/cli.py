@@ -28,7 +28,7 @@ from worldprobe.log import LOGGER
 from worldprobe.provenance import TOO_LITTLE
 
 #: Version of each computation.
-PLANS, POOLED = 2, 2
+PLANS, POOLED = 3, 2
 
 
 def plan(
@@ -68,7 +68,7 @@ def plan(
         n_raters: numbers of raters of each sentence, if people are compared (default: the pilot's)
         out: plans table
     """
-    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, TWO_VERSIONS, has_own_fillings
     from worldprobe.benchmarks.ewok.contracts import Ratings
     from worldprobe.contracts import read_table
     from worldprobe.contracts.results import OVERALL
@@ -106,6 +106,8 @@ def plan(
             "The interval of the power is that of the pilot, which knows the variances from few"
             " pairs of concepts and versions."
         )
+        if has_own_fillings(rows) and 2 in plans["n_versions"].to_numpy():
+            print(TWO_VERSIONS)
         details = {"cluster": cluster, "power": power, "metric": metric}
         step.write(plans, Plans, out, ["scipy"], details)
 
