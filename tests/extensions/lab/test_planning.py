@@ -111,6 +111,15 @@ def test_commands_write_tables_that_are_printed(judgements, tmp_path):
     assert pooled.frame["easier"].tolist() == [2, 1, 0] * 2
 
 
+def test_a_plan_of_own_fillings_advises_against_two_versions(judgements, tmp_path, capsys):
+    rows = tmp_path / "judgements.parquet"
+    write_table(judgements.assign(filling="own"), Judgements, rows, Provenance())
+    for n_versions, is_said in ((2, True), (3, False)):
+        line = f"plan {rows} --n-versions {n_versions} --out {tmp_path / 'plans.parquet'}"
+        assert cli.main(line.split()) == 0
+        assert ("find no more than one" in capsys.readouterr().out) == is_said
+
+
 def test_pooled_means_of_one_version_order_no_domains(judgements):
     """16% of sure orders of domains were wrong with one version of fixed fillings."""
     means, orders = pool_means(judgements[judgements["version"] == 0])
