@@ -106,9 +106,11 @@ def plan(
             "The interval of the power is that of the pilot, which knows the variances from few"
             " pairs of concepts and versions."
         )
-        if has_own_fillings(rows) and 2 in plans["n_versions"].to_numpy():
-            print(TWO_VERSIONS)
         details = {"cluster": cluster, "power": power, "metric": metric}
+        if has_own_fillings(rows):
+            details |= {"own_fillings": True}
+            if 2 in plans["n_versions"].to_numpy():
+                print(TWO_VERSIONS)
         step.write(plans, Plans, out, ["scipy"], details)
 
 
