@@ -46,7 +46,11 @@ def test_equal_clusters_and_too_few_unequal_ones_keep_students_t():
     random = np.random.default_rng(4)
     equal = crossed_means(random.standard_normal((2, 24)), np.repeat(np.arange(8), 3))
     few = crossed_means(random.standard_normal((2, 9)), np.repeat(np.arange(5), [1, 2, 3, 2, 1]))
-    assert set(equal.test) | set(few.test) == {"t"}
+    version = np.tile([0, 1], len(CLUSTER))
+    shared = crossed_means(
+        random.standard_normal((2, len(version))), np.repeat(CLUSTER, 2), version
+    )
+    assert set(equal.test) | set(few.test) | set(shared.test) == {"t"}
 
 
 @pytest.mark.parametrize(("sd_cluster", "sd_item"), [(0.1, 0.4), (0.0, 0.4), (0.3, 0.1)])

@@ -255,7 +255,8 @@ def _estimate(
     if tested and is_ok.any():
         p[is_ok], test[is_ok] = p_value(mean[is_ok], as_tested.only(is_ok)), "t"
         shares = np.bincount(cluster, share)
-        if can_flip(shares) and not others:
+        is_by_design = version is not None and is_random is None
+        if can_flip(shares) and not (others or is_by_design):
             sums, flipped = sum_by_code(values * share, cluster), is_ok & ~is_over
             test[flipped] = "sign_flips"
             p[flipped], low[flipped], high[flipped] = flip_signs(sums[flipped], shares)

@@ -64,17 +64,20 @@ def flip_signs(
     scale = 2.0 ** (np.ceil(np.log2(max(np.abs(sums).sum(axis=1).max(initial=0), 1e-300))) - 50)
     sums = np.round(sums / scale) * scale  # sums of these are exact, whatever the threads
     shares = np.round(shares * 2.0**50) / 2.0**50
-    ends = []
+    low, high = [], []
     for flipped in _flips(len(shares), n_flips):
-        inside, weight = flipped @ sums.T, (flipped @ shares)[:, None]
-        outside = sums.sum(axis=1) - inside
-        ends.append(np.stack([inside / weight, outside / (shares.sum() - weight)]).round(_PLACES))
-    means = np.concatenate(ends, axis=1)
-    low, high = np.sort(means.min(axis=0), axis=0), np.sort(means.max(axis=0), axis=0)
-    total = len(low) + 1  # the flip that turns nothing rejects no mean
-    p = 1 - ((low > 0).sum(axis=0) + (high < 0).sum(axis=0)) / total
+        inside, weight = sums @ flipped.T, flipped @ shares
+        outside = (sums.sum(axis=1)[:, None] - inside) / (shares.sum() - weight)
+        inside /= weight
+        low.append(np.minimum(inside, outside))
+        high.append(np.maximum(inside, outside))
+    lows, highs = (np.concatenate(ends, axis=1).round(_PLACES) for ends in (low, high))
+    total = lows.shape[1] + 1  # the flip that turns nothing rejects no mean
+    p = 1 - ((lows > 0).sum(axis=1) + (highs < 0).sum(axis=1)) / total
     place = -(-total // 20) - 2  # the first mean that a twentieth of all flips do not reject
-    return p, low[place], high[-1 - place]
+    lows.partition(place)
+    highs.partition(total - 2 - place)
+    return p, lows[:, place], highs[:, total - 2 - place]
 
 
 def variances(sums: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
