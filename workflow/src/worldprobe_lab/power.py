@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -78,7 +79,8 @@ class Variances:
         (Satterthwaite 1946).
         """
         assert study.versions is not None
-        versions, known_from = study.versions, [self.cluster_df, self.n_versions - 1]
+        versions = study.versions
+        known_from: list[Any] = [self.cluster_df, self.n_versions - 1]
         parts = study.parts
         if self.has_own_fillings:  # cells are known from all items
             parts[:2] = [

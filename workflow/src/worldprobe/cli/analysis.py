@@ -535,7 +535,11 @@ def compare(
         compared_baselines,
         pairs_without_items,
     )
-    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, TWO_VERSIONS, has_own_fillings
+    from worldprobe.benchmarks.ewok.analysis.panel import (
+        COLUMNS,
+        has_own_fillings,
+        own_fillings_notes,
+    )
     from worldprobe.benchmarks.ewok.contracts import Comparisons
     from worldprobe.contracts import results, table_name
 
@@ -574,8 +578,8 @@ def compare(
         details = {"cluster": cluster, "drawn": drawn} | ({"not_compared": apart} if apart else {})
         own = {"own_fillings": True} if has_own_fillings(rows) else {}
         write_comparisons(step, comparisons, Comparisons, out, details | own)
-        if own and (comparisons["n_versions"] == 2).any():
-            print(TWO_VERSIONS)
+        for note in own_fillings_notes(comparisons.query("grouping == 'overall'"), bool(own)):
+            print(note)
 
 
 def write_comparisons(

@@ -88,7 +88,7 @@ def test_two_versions_of_own_fillings_are_advised_against_and_may_differ_by_chan
     rows = shared_fillings(3, 0.1, n_models=6).assign(filling="own")
     notes = printed(rows[rows["version"] < 2], own_fillings=True)[1]
     assert "Two versions of items with fillings of their own find no more than one" in notes
-    assert "versions may differ (F test, p < 0.25, as a quarter of pairs has by chance)" in notes
+    assert "versions may differ (F test, p < 0.25, as a quarter has by chance)" in notes
     assert TWO_VERSIONS not in printed(rows, own_fillings=True)[1]
 
 

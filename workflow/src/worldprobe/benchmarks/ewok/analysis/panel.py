@@ -16,7 +16,7 @@ templates all the same, and versions are then random too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,7 +69,24 @@ TWO_VERSIONS = (
 )
 
 
-def interval_notes(rows: pd.DataFrame, names: Sequence[str] | None = None) -> list[str]:
+def own_fillings_notes(comparisons: pd.DataFrame, are_own: bool) -> list[str]:
+    """What is said below comparisons of items with fillings of their own.
+
+    Args:
+        comparisons: contracts.Comparisons.
+        are_own: whether the items have.
+    """
+    over = comparisons["interval_over"].astype(str).str.contains("and versions")
+    notes = []
+    if are_own and over.any():
+        notes.append(
+            f"In {over.sum()} of {len(over)} comparisons versions may differ (F test, p < 0.25, as"
+            " a quarter has by chance) and are a random factor, too."
+        )
+    return notes + [TWO_VERSIONS] * bool(are_own and (comparisons["n_versions"] == 2).any())
+
+
+def interval_notes(rows: pd.DataFrame, names: Iterable[str] | None = None) -> list[str]:
     """What a note below a table says of intervals that are about less than the others, rough or
     missing.
 

@@ -11,9 +11,9 @@ import pandas as pd
 
 from worldprobe.benchmark import Input, Option, table
 from worldprobe.benchmarks.ewok.analysis.panel import (
-    TWO_VERSIONS,
     drawn_units,
     interval_notes,
+    own_fillings_notes,
 )
 from worldprobe.benchmarks.ewok.contracts import (
     Coefficients,
@@ -70,10 +70,6 @@ FIXED_NOTE = (
     " independent, so p values are too small."
 )
 STARS_NOTE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
-VERSIONS_NOTE = (
-    "In some pairs versions may differ (F test, p < 0.25, as a quarter of pairs has by chance) and"
-    " are a random factor, too (interval_over in the CSV)."
-)
 FOUND_NOTE = "Detectable: the smallest true effect that 80% of such studies would find (p < 0.05)."
 
 
@@ -386,7 +382,6 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
         roster: names of the models.
     """
     units = drawn_units(provenance)
-    are_two = bool(provenance.details.get("own_fillings") and (table.n_versions == 2).any())
     apart = provenance.details.get("not_compared", [])
     overall = table[table.grouping == "overall"].reset_index(drop=True)
     frame = overall.assign(
@@ -413,8 +408,7 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
                 f"95% intervals and two-sided p ({_tests(frame)}); random factors: {units}. With"
                 " fewer of these, intervals are wider and Detectable is rougher."
             ),
-            *(VERSIONS_NOTE for _ in frame.interval_over.unique()[1:]),
-            *[TWO_VERSIONS] * are_two,
+            *own_fillings_notes(frame, bool(provenance.details.get("own_fillings"))),
             MORE_THAN_POSSIBLE,
             *interval_notes(frame),
             *_left_out(frame),
