@@ -59,8 +59,8 @@ def test_pairings_are_planned_by_their_own_variance(judgements):
 
 def test_two_items_with_their_own_fillings_find_more_than_two_versions(judgements):
     rows = (judgements, judgements.assign(filling="own"))
-    shared, own = (plan_studies(one, 0.05, n_versions=[2]) for one in rows)
-    assert (validate(own, Plans)["detectable"] < shared["detectable"]).all()
+    shared, own = (validate(plan_studies(one, 0.05, n_versions=[2]), Plans) for one in rows)
+    assert (own["detectable"] < shared["detectable"]).all()
 
 
 def test_the_fewest_versions_that_are_enough_are_named_and_none_where_none_are():
@@ -109,6 +109,15 @@ def test_commands_write_tables_that_are_printed(judgements, tmp_path):
     pooled = pooled_domains(*tables, ROSTER, read_provenance(means))
     assert pooled.frame["rank_low"].tolist() == [1, 2, 3] * 2
     assert pooled.frame["easier"].tolist() == [2, 1, 0] * 2
+
+
+def test_a_plan_of_own_fillings_advises_against_two_versions(judgements, tmp_path, capsys):
+    rows = tmp_path / "judgements.parquet"
+    write_table(judgements.assign(filling="own"), Judgements, rows, Provenance())
+    for n_versions, is_said in ((2, True), (3, False)):
+        line = f"plan {rows} --n-versions {n_versions} --out {tmp_path / 'plans.parquet'}"
+        assert cli.main(line.split()) == 0
+        assert ("find no more than one" in capsys.readouterr().out) == is_said
 
 
 def test_pooled_means_of_one_version_order_no_domains(judgements):

@@ -122,6 +122,17 @@ def test_the_interval_is_over_pairs_of_concepts_not_over_targets() -> None:
     )  # as 20 points, not 80
 
 
+def test_a_bootstrap_of_a_handful_of_pairs_is_no_interval() -> None:
+    random = np.random.default_rng(2)
+    items = invented_items(10)  # of five pairs
+    truth = random.normal(0, 1, (10, 2))
+    ratings = ratings_of(items, truth, 0.0, 2, random)
+    answers = evidence_of(items, truth + random.normal(0, 1, (10, 2)))
+    row = measure_likeness(items, ratings, [answers], 200, 0).iloc[0]
+    assert row["r"] > 0
+    assert np.isnan([row["ci_low"], row["ci_high"]]).all()
+
+
 def test_ceilings_by_hand_and_where_there_is_none() -> None:
     # Differences 3, -3, 2, -2: variance 26/3; squared errors 1 each: reliability 1 - 3/26.
     people = pd.DataFrame({"people": [3.0, -3.0, 2.0, -2.0], "error": [1.0] * 4})

@@ -16,8 +16,11 @@ from command_line import run
 from generated_trials import few_to_learn_from
 from worldprobe import cli
 from worldprobe.benchmark import Evaluated, Evaluation
+from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.benchmarks.ewok.evaluation import collect_evaluation
 from worldprobe.benchmarks.worldsense.evaluation import converses
 from worldprobe.cli import engines, evaluate
+from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.report.results import (
     benchmark_result,
     build_page,
@@ -57,7 +60,6 @@ def evaluated(evaluation):
 
 def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
     from worldprobe.benchmarks.ewok.contracts import Judgements
-    from worldprobe.contracts import read_table
 
     result = json.loads((evaluated / "result.json").read_text())
     stated = result["benchmarks"]["ewok"]
@@ -70,6 +72,19 @@ def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
     )
     assert result["dtype"] == "float32"
     assert len(result["checkpoint_digest"]) == 64
+
+
+def test_a_result_says_where_versions_differ_and_pairs_are_few(evaluated, tmp_path):
+    tables = [evaluated / "ewok" / f"{name}.parquet" for name in ("items", "target_scores")]
+    summaries = read_table(evaluated / "ewok" / "summaries.parquet", Summaries)
+    overall = (summaries["grouping"] == "overall") & (summaries["metric"] == "accuracy")
+    summaries.loc[overall, "p_versions"] = 0.01
+    summaries.loc[summaries["grouping"] == "domain", "n_clusters"] = 5
+    place = tmp_path / "summaries.parquet"
+    write_table(summaries, Summaries, place, read_provenance(evaluated / "ewok/summaries.parquet"))
+    found = collect_evaluation("ant", "builtin", *tables, place)["benchmarks"]["ewok"]["notes"]
+    assert any(note.startswith("accuracy of all: versions differ more than") for note in found)
+    assert any("from fewer than 6 pairs of concepts" in note for note in found)
 
 
 def test_models_that_were_asked_the_same_are_in_one_ranking(
@@ -253,7 +268,6 @@ def test_a_folder_of_the_same_name_elsewhere_does_not_replace_a_result(
 
 def test_worldsense_accuracy_is_the_mean_of_its_problems(evaluated):
     from worldprobe.benchmarks.worldsense.contracts import Responses
-    from worldprobe.contracts import read_table
 
     stated = json.loads((evaluated / "result.json").read_text())["benchmarks"]["worldsense"]
     by_problem = [row["mean"] for row in stated["parts"] if row["grouping"] == "problem"]

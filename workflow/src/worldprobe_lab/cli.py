@@ -28,7 +28,7 @@ from worldprobe.log import LOGGER
 from worldprobe.provenance import TOO_LITTLE
 
 #: Version of each computation.
-PLANS, POOLED = 2, 2
+PLANS, POOLED = 3, 2
 
 
 def plan(
@@ -68,7 +68,12 @@ def plan(
         n_raters: numbers of raters of each sentence, if people are compared (default: the pilot's)
         out: plans table
     """
-    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, count_clusters
+    from worldprobe.benchmarks.ewok.analysis.panel import (
+        COLUMNS,
+        TWO_VERSIONS,
+        count_clusters,
+        has_own_fillings,
+    )
     from worldprobe.benchmarks.ewok.contracts import Ratings
     from worldprobe.contracts import read_table
     from worldprobe.contracts.results import OVERALL
@@ -107,6 +112,10 @@ def plan(
             " pairs of concepts and versions."
         )
         details = {"cluster": cluster, "power": power, "metric": metric}
+        if has_own_fillings(rows):
+            details |= {"own_fillings": True}
+            if 2 in plans["n_versions"].to_numpy():
+                print(TWO_VERSIONS)
         step.write(plans, Plans, out, ["scipy"], details)
 
 

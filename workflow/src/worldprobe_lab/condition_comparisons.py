@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.clusters import VERSIONS_ALIKE, Estimates, crossed_means, variance_of_mean
+from worldprobe.analysis.clusters import Estimates, crossed_means, variance_of_mean
 from worldprobe.analysis.comparisons import corrected, describe_finding, place
+from worldprobe.analysis.components import VERSIONS_ALIKE
 from worldprobe.benchmarks.ewok.analysis.panel import (
     DEFAULT_CLUSTER,
     WORDS,
@@ -211,8 +212,8 @@ def _compare(
             for at, side in enumerate("ba")
             for end in ("ci_low", "ci_high")
         }
-        facts = ("mean", "ci_low", "ci_high", "p", "detectable", "enough_versions", "status")
-        estimate = {name: getattr(tested, name)[0] for name in facts}
+        facts = ("mean", "ci_low", "ci_high", "p", "test", "detectable", "enough_versions")
+        estimate = {name: getattr(tested, name)[0] for name in (*facts, "status")}
         found.append(
             {
                 "grouping": grouping,

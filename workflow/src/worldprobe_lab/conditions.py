@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmark import Input, Section, Study, figure, table
-from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, status_notes
+from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, interval_notes
 from worldprobe.benchmarks.ewok.outputs import judgements
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words
 from worldprobe.benchmarks.ewok.study import has_logprobs, is_released
@@ -145,7 +145,7 @@ def conditions(
                 f" {drawn_units(provenance)}."
             ),
             MORE_THAN_POSSIBLE,
-            *status_notes(frame.status),
+            *interval_notes(frame),
         ),
         group="model",
     )

@@ -612,6 +612,7 @@ def compare_series(cells: pd.DataFrame) -> pd.DataFrame:
                 "ci_high": np.clip(found.ci_high, -1, 1),
                 "interval_over": "clusters" + ("" if version is None else " and versions"),
                 "p": found.p,
+                "test": found.test,
                 "detectable": found.detectable,
                 "status": found.status,
                 "n": known @ count,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from worldprobe.benchmark import Input, Section, Study, figure, table
-from worldprobe.benchmarks.ewok.analysis.panel import count_clusters, drawn_units
+from worldprobe.benchmarks.ewok.analysis.panel import TWO_VERSIONS, count_clusters, drawn_units
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words
 from worldprobe.benchmarks.ewok.study import has_logprobs, has_pairs, is_released
 from worldprobe.contracts.results import OVERALL
@@ -94,6 +94,7 @@ def study_sizes(plans: pd.DataFrame, provenance: Provenance) -> Sheet:
         "all domains" if grouping == OVERALL else in_words(group)
         for grouping, group in zip(frame.grouping, frame.group, strict=True)
     ]
+    is_two = bool(provenance.details.get("own_fillings") and (frame["n_versions"] == 2).any())
     most, points = int(plans["n_versions"].max()), 100 * float(plans["difference"].iloc[0])
     frame["needed"] = [str(number) if number else f"over {most}" for number in frame["n_versions"]]
     return Sheet(
@@ -118,6 +119,7 @@ def study_sizes(plans: pd.DataFrame, provenance: Provenance) -> Sheet:
                 " is wide, the other numbers are as rough: this study has few pairs of concepts and"
                 " versions."
             ),
+            *[TWO_VERSIONS] * is_two,
         ),
         finding=_sizes_finding(frame[frame.grouping == OVERALL], points, power),
         group="where",

@@ -25,13 +25,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import gammaincinv, ndtr, ndtri
 
-from worldprobe.analysis.clusters import bell_mccaffrey, sum_by_code
+from worldprobe.analysis.clusters import bell_mccaffrey, inflation, sum_by_code
 from worldprobe.analysis.components import LEVEL, POWER, VERSIONS, Components, Part
+from worldprobe.analysis.sign_flips import can_flip
 from worldprobe.errors import TooLittleError
 
 #: How many times the pilot's clusters a study might have.
@@ -76,14 +78,17 @@ class Variances:
         """Degrees of freedom of the variance of a study that is planned from the pilot
         (Satterthwaite 1946).
         """
-        known_from = [
-            self.cluster_df,
-            *([] if study.versions is None else [self.n_versions - 1]),
-            *(one.df for one in study.others),
-        ]
-        squares = sum(
-            part.variance**2 / df for part, df in zip(study.parts, known_from, strict=True)
-        )
+        assert study.versions is not None
+        versions = study.versions
+        known_from: list[Any] = [self.cluster_df, self.n_versions - 1]
+        parts = study.parts
+        if self.has_own_fillings:  # cells are known from all items
+            parts[:2] = [
+                study.clusters,
+                replace(versions, variance=versions.variance - study.cells),
+            ]
+        known_from += [one.df for one in study.others]
+        squares = sum(part.variance**2 / df for part, df in zip(parts, known_from, strict=True))
         return float((study.variance**2 / squares)[0]) if squares > 0 else self.cluster_df
 
     def of_study(
@@ -102,13 +107,17 @@ class Variances:
         squares, scale_df = float((share**2).sum()), bell_mccaffrey(share)[1]
         cells = (self.cluster_version * squares + self.item / n_templates) / n_versions
         clusters = self.cluster * squares + self.template / n_templates + cells
-        if self.has_own_fillings:
-            return Components(Part(np.array([clusters]), scale_df))
         versions = self.version / n_versions + cells
         return Components(
             Part(np.array([clusters]), scale_df),
             Part(np.array([versions]), n_versions - 1),
             np.array([cells]),
+            inflation=inflation(share),
+            is_pretested=self.has_own_fillings,
+            shares=share if self.has_own_fillings and can_flip(share) else None,
+            within=(self.template + self.item / n_versions) / n_templates / clusters
+            if clusters > 0
+            else 0.0,
         )
 
     def averaged(self, replicates: Variances, n_replicates: int) -> Variances:
@@ -306,13 +315,13 @@ def variances_of_differences(
     squares = float((sizes**2).sum()) / n_templates
     typical = (n_templates - squares) / (n_clusters - 1)
     if has_own_fillings:
-        item = float(
-            np.mean([(values[a] - values[b]).var(axis=1, ddof=1).mean() for a, b in chosen])
-        )
+        apart = values - values.mean(axis=1, keepdims=True)  # versions' means have their own part
+        item = float(np.mean([(apart[a] - apart[b]).var(axis=1, ddof=1).mean() for a, b in chosen]))
+        item *= n_templates / (n_templates - 1)
         return Variances(
             cluster=max((of_clusters - of_templates) / typical, 0),
             template=max(of_templates - item / n_versions, 0),
-            version=0,
+            version=max((of_versions - of_cells) / n_templates, 0),
             cluster_version=0,
             item=item,
             sizes=sizes,

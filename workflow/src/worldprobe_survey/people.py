@@ -14,6 +14,7 @@ from scipy import sparse
 from scipy.special import ndtri, stdtrit
 
 from worldprobe.analysis.components import LEVEL, korn_graubard
+from worldprobe.analysis.sign_flips import FEWEST
 from worldprobe.benchmarks.ewok.analysis.judge import Evidence
 from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, cluster_codes
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
@@ -647,9 +648,9 @@ def _interval(
     x: np.ndarray, y: np.ndarray, cluster: np.ndarray, counts: np.ndarray
 ) -> tuple[float, float]:
     """95 % bootstrap interval of Pearson's r: clusters are drawn, so their sums of products are all
-    that is needed.
+    that is needed; missing with fewer than ``FEWEST`` clusters, whose samples are too much alike.
     """
-    if len(x) < 3:
+    if len(x) < 3 or len(np.unique(cluster)) < FEWEST:
         return float("nan"), float("nan")
     x, y = x - x.mean(), y - y.mean()
     terms = np.stack([np.ones(len(x)), x, y, x * x, y * y, x * y])

@@ -33,6 +33,7 @@ from worldprobe.analysis.components import (
     interval,
     p_value,
 )
+from worldprobe.analysis.sign_flips import can_flip, flip_signs, variances
 
 #: The smallest value that a mean can have, of each series or of all, and the largest.
 Bounds = tuple[np.ndarray | float, float]
@@ -48,6 +49,7 @@ class Estimates:
         ci_low, ci_high: 95% interval; missing with one cluster and, without bounds, where all
         clusters are alike.
         p: two-sided, that the mean is 0; missing where ``status`` is not ok.
+        test: what p and the interval are by: ``t``, or ``sign_flips``; empty where p is missing.
         detectable: the smallest true mean that the test finds in 80% of samples such as this one;
         missing where p is.
         enough_versions: with how many versions half of this would be found; 0: with none, or
@@ -67,6 +69,7 @@ class Estimates:
     ci_low: np.ndarray
     ci_high: np.ndarray
     p: np.ndarray
+    test: np.ndarray
     detectable: np.ndarray
     enough_versions: np.ndarray
     status: np.ndarray
@@ -74,49 +77,6 @@ class Estimates:
     n_versions: np.ndarray
     p_versions: np.ndarray
     over_versions: np.ndarray
-
-
-#: p of the F test from which on versions of items with fillings of their own are strata. Bozivich,
-#: Bancroft & Hartley (1956, Annals of Mathematical Statistics 27: 1017) take 0.25, as the test that
-#: follows then holds its level; with 0.05 it finds 8 to 9 % at 5 % where versions shift models by
-#: 0.1 in log odds.
-VERSIONS_ALIKE = 0.25
-
-
-def means_over_versions(
-    values: np.ndarray,
-    cluster: np.ndarray,
-    version: np.ndarray,
-    is_random: np.ndarray,
-    others: Sequence[Part] = (),
-    tested: bool = True,
-    bounds: Bounds | None = None,
-) -> Estimates:
-    """As ``crossed_means``, with versions as random in some of the series and as strata in the
-    others.
-
-    Args:
-        values: as there.
-        cluster: as there.
-        version: as there.
-        is_random: in which series, shape (series,).
-        others: as there.
-        tested: as there.
-        bounds: as there.
-    """
-    if is_random.all():
-        return crossed_means(values, cluster, version, others=others, tested=tested, bounds=bounds)
-    found = crossed_means(
-        values, cluster, None, version, others=others, tested=tested, bounds=bounds
-    )
-    if is_random.any():
-        parts = [Part(part.variance[is_random], part.df) for part in others]
-        random = crossed_means(
-            values[is_random], cluster, version, others=parts, tested=tested, bounds=bounds
-        )
-        for name, column in vars(found).items():
-            column[is_random] = getattr(random, name)
-    return found
 
 
 def crossed_means(
@@ -128,6 +88,7 @@ def crossed_means(
     others: Sequence[Part] = (),
     tested: bool = True,
     bounds: Bounds | None = None,
+    is_random: np.ndarray | None = None,
 ) -> Estimates:
     """Means of series of values, with clusters and, where given, versions as crossed random
     factors.
@@ -148,6 +109,8 @@ def crossed_means(
         tested: False leaves p missing, which takes most of the time.
         bounds: the smallest and the largest possible value, of each series or of all, where
             intervals are to stay within them.
+        is_random: with versions, in which series they are a random factor, shape (series,), as an
+            F test says; in the others they are strata. None: in all, by design.
 
     Returns:
         One estimate per series.
@@ -156,6 +119,8 @@ def crossed_means(
     numbers = ("mean", "std_error", "ci_low", "ci_high", "p", "detectable", "p_versions")
     found = {name: np.full(n_series, np.nan) for name in numbers}
     found["enough_versions"] = np.zeros(n_series, int)
+    found["test"] = np.full(n_series, "", object)
+    found["over_versions"] = np.zeros(n_series, bool)
     status = np.full(n_series, "no_values", object)
     counts = np.zeros((2, n_series), int)
     weight = np.broadcast_to(np.ones(n) if weight is None else weight, values.shape)
@@ -166,7 +131,8 @@ def crossed_means(
         further = [Part(part.variance[series], part.df) for part in others]
         ends = None if bounds is None else (np.broadcast_to(bounds[0], n_series)[series], bounds[1])
         chosen = values[np.ix_(series, known)].astype(float)
-        one = _estimate(chosen, member, versions, strata, shared, further, tested, ends)
+        random = None if is_random is None else is_random[series]
+        one = _estimate(chosen, member, versions, strata, shared, further, tested, ends, random)
         for name in found:
             found[name][series] = getattr(one, name)
         status[series], counts[0, series], counts[1, series] = (
@@ -174,14 +140,7 @@ def crossed_means(
             one.n_clusters,
             one.n_versions,
         )
-    over_versions = np.full(n_series, version is not None) & (counts[1] > 1)
-    return Estimates(
-        **found,
-        status=status,
-        n_clusters=counts[0],
-        n_versions=counts[1],
-        over_versions=over_versions,
-    )
+    return Estimates(**found, status=status, n_clusters=counts[0], n_versions=counts[1])
 
 
 def _codes(labels: np.ndarray | None, known: np.ndarray) -> np.ndarray | None:
@@ -232,6 +191,7 @@ def _estimate(
     others: Sequence[Part],
     tested: bool,
     bounds: Bounds | None,
+    is_random: np.ndarray | None,
 ) -> Estimates:
     """As ``crossed_means``, of codes, where no value is missing."""
     zeros = np.zeros(values.shape[1], int)
@@ -249,10 +209,12 @@ def _estimate(
         int(cluster.max()) + 1,
         1 if version is None else int(version.max()) + 1,
     )
+    number = np.ones(len(values), int)
+    is_over = number * (n_versions > 1) == 1 if is_random is None else is_random & (n_versions > 1)
     inner = values - (sum_by_code(values * weight, place) / cells)[:, place]
     of_clusters = variance_of_mean(inner, share, cluster)
     components, p_versions = (
-        Components(of_clusters, others=tuple(others)),
+        Components(of_clusters, others=tuple(others), is_pretested=is_random is not None),
         np.full(len(values), np.nan),
     )
     if version is not None and n_versions > 1:
@@ -261,7 +223,7 @@ def _estimate(
             outer, np.full(n_versions, 1 / n_versions), np.arange(n_versions)
         )
         of_cells = _variance_of_cells(inner * share, share, cluster, version)
-        components = Components(of_clusters, of_versions, of_cells, tuple(others))
+        components = replace(components, versions=of_versions, cells=of_cells)
         df = (n_versions - 1) * bell_mccaffrey(np.bincount(cluster, share))[1]
         with np.errstate(divide="ignore", invalid="ignore"):
             p_versions = np.where(
@@ -269,10 +231,11 @@ def _estimate(
                 fdtrc(n_versions - 1, df, of_versions.variance / of_cells),
                 np.nan,
             )
-    std_error = np.sqrt(components.variance)
+    as_tested = components if components.versions is None else components.random_in(is_over)
+    std_error = np.sqrt(as_tested.variance)
     low, high = interval(
         mean,
-        components if bounds is None else near_ends(components, inner, share, cluster),
+        as_tested if bounds is None else near_ends(as_tested, inner, share, cluster),
         bounds,
         n_clusters,
         bounds is not None
@@ -282,33 +245,45 @@ def _estimate(
         and _are_ends(values, bounds),
     )
     is_flat = of_clusters.variance < NO_VARIANCE
-    status = np.where(
-        is_flat, "no_spread", "one_version" if version is not None and n_versions == 1 else "ok"
-    ).astype(object)
+    is_about_one = is_random is None and version is not None and n_versions == 1
+    status = np.where(is_flat, "no_spread", "one_version" if is_about_one else "ok").astype(object)
     if n_clusters == 1:
         status[:] = "one_cluster"
     is_ok = status == "ok"
-    p, detectable, enough = (
-        np.full(len(values), np.nan),
-        np.full(len(values), np.nan),
-        np.zeros(len(values), int),
-    )
+    p, detectable = np.full(len(values), np.nan), np.full(len(values), np.nan)
+    enough, test = np.zeros(len(values), int), np.full(len(values), "", object)
     if tested and is_ok.any():
+        p[is_ok], test[is_ok] = p_value(mean[is_ok], as_tested.only(is_ok)), "t"
+        shares = np.bincount(cluster, share)
+        is_by_design = version is not None and is_random is None
+        if can_flip(shares) and not (others or is_by_design):
+            sums, flipped = sum_by_code(values * share, cluster), is_ok & ~is_over
+            test[flipped] = "sign_flips"
+            p[flipped], low[flipped], high[flipped] = flip_signs(sums[flipped], shares)
+            variance, within = variances(sums, shares)
+            clusters = replace(
+                of_clusters, variance=np.where(is_over, of_clusters.variance, variance)
+            )
+            components = replace(
+                components,
+                clusters=clusters,
+                cells=components.cells / inflation(shares),
+                inflation=inflation(shares),
+                shares=shares,
+                within=within,
+            )
         of_tested = components.only(is_ok)
-        p[is_ok], detectable[is_ok] = p_value(mean[is_ok], of_tested), of_tested.detectable()
+        detectable[is_ok] = of_tested.detectable()
         if n_versions > 1:
             enough[is_ok] = enough_versions(of_tested, n_versions, detectable[is_ok] / 2)
     is_spread = is_ok | (status == "one_version")
     std_error = np.where(is_spread, std_error, np.nan)
     has_interval = is_spread | ((status == "no_spread") & (bounds is not None))
     low, high = (np.where(has_interval, end, np.nan) for end in (low, high))
-    number = np.ones(len(values), int)
-    counts, is_over = (
-        (number * n_clusters, number * n_versions),
-        np.full(len(values), n_versions > 1),
-    )
+    counts = (number * n_clusters, number * n_versions)
     return Estimates(
-        mean, std_error, low, high, p, detectable, enough, status, *counts, p_versions, is_over
+        *(mean, std_error, low, high, p, test, detectable, enough, status),
+        *(*counts, p_versions, is_over),
     )
 
 
@@ -340,6 +315,19 @@ def _variance_of_cells(
     return np.asarray(
         bell_mccaffrey(np.bincount(cluster, share))[0] * (left * correction[owner]).sum(axis=1)
     )
+
+
+def inflation(g: np.ndarray) -> float:
+    """How many times its size the variance of values within clusters is estimated as, by the scale
+    that is right where the means of clusters vary alike.
+
+    Args:
+        g: weights of the clusters, summing to 1.
+
+    >>> round(inflation(np.full(5, 0.2)), 6)
+    1.0
+    """
+    return float((1 - (g**2).sum()) * bell_mccaffrey(g)[0])
 
 
 def bell_mccaffrey(g: np.ndarray) -> tuple[float, float]:

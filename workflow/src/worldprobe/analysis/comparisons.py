@@ -64,6 +64,7 @@ def compare_models(
                 over_in_words(group.interval_over, is_over) for is_over in found.over_versions
             ],
             "p": found.p,
+            "test": found.test,
             "detectable": found.detectable,
             "enough_versions": found.enough_versions,
             "std_error": found.std_error,

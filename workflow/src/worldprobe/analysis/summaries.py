@@ -71,8 +71,9 @@ def summarize(scored: Scored, groups: Iterable[Group], are_random: bool = True) 
             with one set of fillings are.
 
     Returns:
-        ``contracts.results.Summaries`` with the range of conditions (low, high) and the columns of
-        ``scored.counts``; groups without any unit of a series have no row.
+        ``contracts.results.Summaries`` with the range of conditions (low, high), the p that these
+        do not differ (p_versions) and the columns of ``scored.counts``; groups without any unit of
+        a series have no row.
     """
     lowest = np.where(
         (scored.values < 0).any(axis=(1, 2)), -1.0, 0.0
@@ -109,9 +110,15 @@ def _blocks(
     }
     n_metrics, n_series = len(scored.metrics), len(scored.series)
     bounds = (np.repeat(lowest, n_series), 1.0)
-    version, stratum = (labels, None) if are_random else (None, labels)
+    is_random = None if are_random else np.zeros(len(values), bool)
     found = crossed_means(
-        values, group.cluster, version, stratum, weight, tested=False, bounds=bounds
+        values,
+        group.cluster,
+        labels,
+        weight=weight,
+        tested=False,
+        bounds=bounds,
+        is_random=is_random,
     )
     rows = scored.series.iloc[np.tile(np.arange(n_series), n_metrics)].reset_index(drop=True)
     rows = rows.assign(
@@ -130,11 +137,12 @@ def _blocks(
         ],
         status=found.status,
         n_clusters=found.n_clusters,
+        p_versions=found.p_versions,
         **{name: np.tile(count.sum(), n_metrics) for name, count in counts.items()},
     )
     if group.by_condition:
         rows = rows.assign(low=np.nan, high=np.nan, std_error=np.nan, ci_low=np.nan, ci_high=np.nan)
-        rows = rows.assign(interval_over="", status="none", n_clusters=0)
+        rows = rows.assign(interval_over="", status="none", n_clusters=0, p_versions=np.nan)
         for place, condition in enumerate(means.index):
             inside = {name: np.tile(count.iloc[place], n_metrics) for name, count in counts.items()}
             yield rows.assign(condition=str(condition), mean=means.iloc[place], **inside)

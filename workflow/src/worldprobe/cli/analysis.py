@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 fit = App(name="fit", help="Logistic regressions on accuracy, with and without R.")
 
 #: Version of each computation. Summaries: 4 has intervals that hold with few versions and clusters,
-#: and no wider than it takes; 5 has pairings.
-SUMMARIES, CORRELATIONS, AGREEMENTS = 5, 3, 2
+#: and no wider than it takes; 5 has pairings, 6 whether versions differ.
+SUMMARIES, CORRELATIONS, AGREEMENTS = 6, 3, 2
 #: 2 leaves out what has no limit (separation).
 FITS = 2
 
@@ -182,7 +182,7 @@ def summarize(
             (without an interval)
         out: summaries table
     """
-    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, drawn_in_words
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, drawn_in_words, interval_notes
     from worldprobe.benchmarks.ewok.analysis.provenances import items_of
     from worldprobe.benchmarks.ewok.analysis.summarize import summarize
     from worldprobe.benchmarks.ewok.contracts import Summaries
@@ -207,6 +207,11 @@ def summarize(
     if average != "items":
         details["average"] = average
     step.write(summaries, Summaries, out, ["scipy"], details)
+    overall = summaries.query(
+        "metric == 'accuracy' and grouping == 'overall' and condition == 'all'"
+    )
+    for note in interval_notes(overall, overall["model"] + " (" + overall["eval_type"] + ")"):
+        LOGGER.warning("%s", note)
     LOGGER.info(
         "%d means of %d judgements of %s",
         len(summaries),
@@ -498,8 +503,9 @@ def _report_judged(judged: Judged, model: str) -> None:
 
 
 #: Version of ``compare`` and ``compare-conditions``: 3 takes versions as a sample too, 4 no more
-#: widely than it takes, 5 names the number of versions from which on a difference is found.
-COMPARISONS = 5
+#: widely than it takes, 5 names the number of versions from which on a difference is found, 6 flips
+#: signs of unequal clusters.
+COMPARISONS = 6
 
 
 def compare(
@@ -533,7 +539,11 @@ def compare(
         compared_metrics,
         pairs_without_items,
     )
-    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
+    from worldprobe.benchmarks.ewok.analysis.panel import (
+        COLUMNS,
+        has_own_fillings,
+        own_fillings_notes,
+    )
     from worldprobe.benchmarks.ewok.contracts import Comparisons
     from worldprobe.contracts import results, table_name
 
@@ -576,7 +586,10 @@ def compare(
             comparisons["interval_over"], key=len
         )  # a note says where versions are random besides
         details = {"cluster": cluster, "drawn": drawn} | ({"not_compared": apart} if apart else {})
-        write_comparisons(step, comparisons, Comparisons, out, details)
+        own = {"own_fillings": True} if has_own_fillings(rows) else {}
+        write_comparisons(step, comparisons, Comparisons, out, details | own)
+        for note in own_fillings_notes(comparisons.query("grouping == 'overall'"), bool(own)):
+            print(note)
 
 
 def write_comparisons(

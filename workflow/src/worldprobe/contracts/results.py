@@ -130,6 +130,11 @@ class Comparisons(
     p_holm: float = column(
         "Holm's correction over what is read together.", ge=0, le=1, nullable=True
     )
+    test: str = column(
+        "What p and interval are by: Student's t, or flips of signs where clusters are unequal.",
+        optional=True,
+        isin=("t", "sign_flips", ""),
+    )
     detectable: float = column(
         "The smallest true difference that this test finds (p < 0.05) in 80% of such samples.",
         ge=0,

@@ -11,9 +11,14 @@ from worldprobe.benchmarks.ewok.analysis.compare import (
     pairs_without_items,
 )
 from worldprobe.benchmarks.ewok.analysis.judge import judge_responses
+from worldprobe.benchmarks.ewok.analysis.panel import TWO_VERSIONS
 from worldprobe.benchmarks.ewok.analysis.summarize import agree, correlate, correlation
 from worldprobe.benchmarks.ewok.contracts import Agreements, Comparisons
+from worldprobe.benchmarks.ewok.tables.statistics import comparisons
 from worldprobe.contracts import validate
+from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Roster
+from worldprobe.report.page import render_template
 
 
 def two_models(difference, n_templates=120, seed=0):
@@ -67,6 +72,36 @@ def test_items_with_fillings_of_their_own_have_no_versions_to_draw():
     rows = two_models(1.0)
     own = compare_models(rows[rows["version"] == 0].assign(filling="own"))
     assert set(own["status"]) == {"ok"}
+
+
+def printed(rows, **details):
+    """What ``compare`` prints of judgements, and the notes of its table."""
+    table = compare_models(rows)
+    overall = table.query("grouping == 'overall'").to_dict("records")
+    text = render_template("worldprobe.report", "assets/comparisons.txt.jinja", rows=overall)
+    made = Provenance(details=details)
+    return text, " ".join(comparisons(table, made, Roster({})).notes)
+
+
+def test_two_versions_of_own_fillings_are_advised_against_and_may_differ_by_chance():
+    """ "Versions differ more than expected" was said of a quarter of pairs that are alike."""
+    rows = shared_fillings(3, 0.1, n_models=6).assign(filling="own")
+    notes = printed(rows[rows["version"] < 2], own_fillings=True)[1]
+    assert "Two versions of items with fillings of their own find no more than one" in notes
+    assert "versions may differ (F test, p < 0.25, as a quarter has by chance)" in notes
+    assert TWO_VERSIONS not in printed(rows, own_fillings=True)[1]
+
+
+def test_fewer_than_six_pairs_of_concepts_are_warned_of_and_the_test_is_named():
+    rows = two_models(0.5).query("version == 0").assign(filling="own")
+    text, notes = printed(rows)
+    assert "by flips of signs, as clusters are unequal" in text
+    assert "flips of signs, as these are unequal" in notes
+    assert "caution" not in text.lower() + notes.lower()
+    few = rows[rows["concept_a"].isin(["concept1", "concept2"]) & (rows["domain"] == "domain-a")]
+    text, notes = printed(few)
+    assert "caution: fewer than 6 clusters" in text
+    assert "from fewer than 6 pairs of concepts" in notes
 
 
 def test_a_pair_that_was_compared_is_named_as_missing_in_neither_order():

@@ -268,6 +268,12 @@ class Summaries(results.Summaries):
     eval_type: str = column(isin=JUDGED_TYPES)
     low: float = column("Lowest version mean (condition all).", ge=0, le=1, nullable=True)
     high: float = column(ge=0, le=1, nullable=True)
+    p_versions: float = column(
+        "That versions do not differ: F test of versions against versions x clusters.",
+        optional=True,
+        ge=0,
+        le=1,
+    )
     n_ties: int = column("Target rows (pairing: items) that were exact ties.", ge=0)
     n_near_ties: int = column(ge=0)
     n_missing: int = column(

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.benchmark import Evaluated, Evaluation
+from worldprobe.benchmarks.ewok.analysis.panel import TWO_VERSIONS, interval_notes
 from worldprobe.benchmarks.ewok.analysis.reproduction import are_official, read_published
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
 from worldprobe.benchmarks.ewok.vocabulary import (
@@ -120,8 +121,8 @@ def collect_evaluation(
     if kind != CAUSAL:
         asked["kind of model"] = describe_kind(kind, made.details.get("pseudo_log_likelihood"))
     shown = pd.concat([shown[:1], paired.sort_values("metric"), shown[1:]])
-    interval = "pairs of concepts"
-    if filling_of(item_table) != OWN:
+    interval, is_own = "pairs of concepts", filling_of(item_table) == OWN
+    if not is_own:
         interval += " and versions" if len(versions) > 1 else ", for these fillings alone"
     is_sample = "sample" in of_items.details
     overall = shown.iloc[0]
@@ -147,6 +148,8 @@ def collect_evaluation(
         release=RELEASE if is_official else None,
         notes=[NO_PAIRING] * (not has_pairing(eval_type))
         + [spread] * (len(versions) > 1)
+        + [TWO_VERSIONS] * (is_own and len(versions) == 2)
+        + interval_notes(shown, shown["metric"] + " of " + shown["group"])
         + [SMALL_PAIRS] * is_sample
         + notes(read_provenance(summaries), Roster({})),
     )

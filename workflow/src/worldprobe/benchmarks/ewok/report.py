@@ -11,6 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from worldprobe.benchmarks.ewok import selection
+from worldprobe.benchmarks.ewok.analysis.panel import interval_notes
 from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
 from worldprobe.benchmarks.ewok.contracts import Comparisons, Summaries
 from worldprobe.benchmarks.ewok.materials.materials import Source
@@ -116,6 +117,7 @@ def compose(material: Material) -> Part:
         notes.append(PAIRING)
     elif not has_pairing(eval_type):
         notes.append(NO_PAIRING)
+    notes += interval_notes(means, means["name"])
     published = [model for model in means["model"] if _is_published(model, roster)]
     pairs = read_overall(material.comparisons, Comparisons)
     pairs = pairs[pairs["eval_type"] == eval_type]
@@ -244,9 +246,10 @@ def domains_sheet(
         )
         parts.append(part)
         findings += [_domains_finding(part)] * int(part["mean"].notna().any())
+    frame = pd.concat(parts, ignore_index=True) if parts else rows.iloc[:0]
     return Sheet(
         "Accuracy by domain.",
-        pd.concat(parts, ignore_index=True) if parts else rows.iloc[:0],
+        frame,
         (
             MODEL_ONCE,
             text_column("Domain", "domain"),
@@ -255,7 +258,10 @@ def domains_sheet(
             text_column("Against chance, all rows at once", "against"),
             text_column("Higher than", "lower"),
         ),
-        notes=("The last two columns use wider intervals, which hold for all rows at once.",),
+        notes=(
+            "The last two columns use wider intervals, which hold for all rows at once.",
+            *(interval_notes(frame, frame["name"] + ", " + frame["domain"]) if parts else ()),
+        ),
         finding=" ".join(findings),
         group="name",
     )
@@ -323,7 +329,7 @@ def ways_sheets(
                 number_column("Items", "n", whole_number),
                 number_column("Unreadable", "unread", "{:.0%}".format),
             ),
-            notes=tuple(notes),
+            notes=(*notes, *interval_notes(part, part["name"] + ", " + part["asked"])),
             group="name",
         )
         for heading, what, part, notes in (

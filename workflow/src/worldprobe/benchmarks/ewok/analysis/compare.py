@@ -9,15 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.clusters import (
-    VERSIONS_ALIKE,
-    Estimates,
-    crossed_means,
-    means_over_versions,
-)
+from worldprobe.analysis.clusters import Estimates, crossed_means
 from worldprobe.analysis.comparisons import compare_models as compare_pairs
 from worldprobe.analysis.comparisons import corrected, paired, place, with_findings
-from worldprobe.analysis.components import Part
+from worldprobe.analysis.components import VERSIONS_ALIKE, Part
 from worldprobe.analysis.summaries import Group
 from worldprobe.benchmarks.ewok.analysis.panel import (
     DEFAULT_CLUSTER,
@@ -108,9 +103,11 @@ def compare_models(
             _spread_of_replicates(runs[:, :, group.units]) if tested and runs is not None else ()
         )
         ends, of_units = None if tested else (0.0, 1.0), version[group.units]
-        return means_over_versions(values, group.cluster, of_units, is_random, others, tested, ends)
+        return crossed_means(
+            *(values, group.cluster, of_units, None, None, others, tested, ends, is_random)
+        )
 
-    is_random = np.ones(len(models) * (len(models) - 1) // 2, bool)
+    is_random = None
     if panel.has_own_fillings:
         first, second = paired(targets, list(combinations(range(len(models)), 2)))
         is_random = (

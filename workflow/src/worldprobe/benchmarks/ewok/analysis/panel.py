@@ -16,11 +16,13 @@ templates all the same, and versions are then random too.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from worldprobe.analysis.sign_flips import FEWEST
 from worldprobe.benchmarks.ewok.vocabulary import (
     DESIGN,
     OWN,
@@ -71,13 +73,57 @@ def drawn_units(provenance: Provenance | None) -> str:
     return str(details.get("drawn") or WORDS.get(str(details.get("cluster")), "clusters"))
 
 
-def status_notes(statuses: pd.Series) -> list[str]:
-    """What a note below a table says of intervals that are about less than the others, or missing.
+#: p of the F test of versions below which a mean's versions are said to differ.
+VERSIONS_DIFFER = 0.05
+#: What a second version of own fillings is worth (docs/methods.md).
+TWO_VERSIONS = (
+    "Two versions of items with fillings of their own find no more than one; three or more do."
+)
+
+
+def own_fillings_notes(comparisons: pd.DataFrame, are_own: bool) -> list[str]:
+    """What is said below comparisons of items with fillings of their own.
 
     Args:
-        statuses: of the table's rows, as ``analysis.clusters`` gives them.
+        comparisons: contracts.Comparisons.
+        are_own: whether the items have.
     """
+    over = comparisons["interval_over"].astype(str).str.contains("and versions")
     notes = []
+    if are_own and over.any():
+        notes.append(
+            f"In {over.sum()} of {len(over)} comparisons versions may differ (F test, p < 0.25, as"
+            " a quarter has by chance) and are a random factor, too."
+        )
+    return notes + [TWO_VERSIONS] * bool(are_own and (comparisons["n_versions"] == 2).any())
+
+
+def interval_notes(rows: pd.DataFrame, names: Iterable[str] | None = None) -> list[str]:
+    """What a note below a table says of intervals that are about less than the others, rough or
+    missing.
+
+    Args:
+        rows: of contracts.Summaries or contracts.Comparisons.
+        names: of the rows, where there are several.
+    """
+    known, statuses, notes = rows["ci_low"].notna(), rows["status"], []
+    called = pd.Series([""] * len(rows) if names is None else list(names), rows.index, dtype=object)
+    if (few := known & (rows["n_clusters"] < FEWEST)).any():
+        which = f" in {few.sum()} of {len(rows)} rows" if not few.all() else ""
+        notes.append(
+            f"Caution: intervals{which} are from fewer than {FEWEST} {WORDS[DEFAULT_CLUSTER]},"
+            " which tell little of how others vary."
+        )
+    if "p_versions" in rows:
+        over = rows["interval_over"].astype(str).str.endswith(" and versions")
+        for index in rows.index[known & ~over & (rows["p_versions"] < VERSIONS_DIFFER)]:
+            of = f"{called[index]}: versions" if called[index] else "Versions"
+            p = rows["p_versions"][index]
+            said = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+            notes.append(
+                f"{of} differ more than chance ({said}): the interval is about these fillings, not"
+                " about others."
+            )
     if (statuses == "one_version").any():
         notes.append(
             "With one version, intervals hold for its fillings only, and there is no test."
@@ -98,7 +144,7 @@ def cluster_codes(items: pd.DataFrame, cluster: str) -> np.ndarray:
 
 
 #: templates that two versions must have in common to be taken for copies.
-FEWEST = 20
+FEWEST_COPIED = 20
 #: columns of contracts.Judgements that a panel is built from.
 COLUMNS = (
     "item_id",
@@ -258,8 +304,8 @@ def copied_versions(items: pd.DataFrame, accuracy: np.ndarray) -> list[tuple[int
         accuracy: as in ``Panel``.
 
     Returns:
-        The earlier version and its copy. With fewer than ``FEWEST`` templates, and where no series
-        is right in some and wrong in others, equal accuracies say nothing.
+        The earlier version and its copy. With fewer than ``FEWEST_COPIED`` templates, and where no
+        series is right in some and wrong in others, equal accuracies say nothing.
     """
     template, version = cluster_codes(items, "template"), items["version"].to_numpy()
     known: dict[tuple[bytes, bytes], int] = {}
@@ -271,7 +317,7 @@ def copied_versions(items: pd.DataFrame, accuracy: np.ndarray) -> list[tuple[int
         first = known.setdefault((template[places].tobytes(), values.tobytes()), int(number))
         if (
             first != number
-            and len(places) >= FEWEST
+            and len(places) >= FEWEST_COPIED
             and (np.fmin.reduce(values, 1) < np.fmax.reduce(values, 1)).any()
         ):
             found.append((first, int(number)))

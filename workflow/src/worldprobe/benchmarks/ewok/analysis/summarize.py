@@ -126,6 +126,7 @@ def _over_domains(table: pd.DataFrame) -> pd.DataFrame:
         interval_over="",
         status="none",
         n_clusters=0,
+        p_versions=np.nan,
     )
     return pd.concat([ours[list(table)], table[table["grouping"] != OVERALL]], ignore_index=True)
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from worldprobe.benchmark import table
 from worldprobe.benchmarks.ewok import selection, study
-from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, status_notes
+from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, interval_notes
 from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.vocabulary import (
     EVAL_TYPES,
@@ -280,7 +280,7 @@ def mean_accuracy(
             _by_domains(provenance)
             or [f"95% intervals; random factors: {drawn_units(provenance)}."]
         ),
-        *status_notes(means["status"]),
+        *interval_notes(means.loc[order], roster.names(order)),
     ]
     notes += [
         f"{roster[name].name}: {text}"

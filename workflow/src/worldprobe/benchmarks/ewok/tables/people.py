@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from worldprobe.analysis.sign_flips import FEWEST
 from worldprobe.benchmark import Input, table
 from worldprobe.benchmarks.ewok.analysis.panel import drawn_units
 from worldprobe.benchmarks.ewok.analysis.reproduction import people_of_paper, read_published
@@ -151,7 +152,8 @@ def likeness_to_people(
             " people's mean ratings against the model's log probabilities or ratings.",
             "Noise ceiling: correlation of a model that predicts people perfectly, from the"
             " number of raters and their standard deviation; a dash: unknown.",
-            f"Interval: 95% bootstrap over {drawn_units(provenance)}.",
+            f"Interval: 95% bootstrap over {drawn_units(provenance)}, none with fewer than"
+            f" {FEWEST}.",
         ),
         group="kind",
     )

@@ -10,7 +10,11 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.benchmark import Display, Input, Option, table
-from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, status_notes
+from worldprobe.benchmarks.ewok.analysis.panel import (
+    drawn_units,
+    interval_notes,
+    own_fillings_notes,
+)
 from worldprobe.benchmarks.ewok.contracts import (
     Coefficients,
     Comparisons,
@@ -66,10 +70,6 @@ FIXED_NOTE = (
     " independent, so p values are too small."
 )
 STARS_NOTE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
-VERSIONS_NOTE = (
-    "In some pairs versions differ more than expected and are a random factor, too (interval_over"
-    " in the CSV)."
-)
 FOUND_NOTE = "Detectable: the smallest true effect that 80% of such studies would find (p < 0.05)."
 
 
@@ -342,6 +342,14 @@ def _of_what(row: dict[Hashable, Any], roster: Roster) -> str:
     return ", ".join([*parts, in_words(row["quantity"])])
 
 
+def _tests(rows: pd.DataFrame) -> str:
+    """What the tests of some comparisons are."""
+    tests = set(rows["test"]) if "test" in rows else set()
+    flips = "flips of signs, as these are unequal"
+    known = [name for test, name in (("t", "Student's t"), ("sign_flips", flips)) if test in tests]
+    return "; ".join(known) or "Student's t"
+
+
 def _left_out(rows: pd.DataFrame) -> list[str]:
     """A note on targets that only one of two models has an accuracy of."""
     n_missing = rows["n_missing_a"] + rows["n_missing_b"]
@@ -389,12 +397,12 @@ def _compared(table: pd.DataFrame, metric: str, provenance: Provenance, roster: 
         finding=pairs_finding(frame),
         notes=(
             (
-                f"95% intervals and two-sided p (Student's t); random factors: {units}. With fewer"
-                " of these, intervals are wider and Detectable is rougher."
+                f"95% intervals and two-sided p ({_tests(frame)}); random factors: {units}. With"
+                " fewer of these, intervals are wider and Detectable is rougher."
             ),
-            *(VERSIONS_NOTE for _ in frame.interval_over.unique()[1:]),
+            *own_fillings_notes(frame, bool(provenance.details.get("own_fillings"))),
             MORE_THAN_POSSIBLE,
-            *status_notes(frame.status),
+            *interval_notes(frame),
             *_left_out(frame),
             *(
                 f"{roster[a].name} and {roster[b].name} are not compared: no item has an accuracy"

@@ -93,6 +93,7 @@ def spread_of_means(
         "n_versions": one,
         "enough_versions": 0 * one,
         "p_versions": one * np.nan,
+        "test": np.where(np.isnan(found["p"]), "", "t").astype(object),
         "over_versions": one < 1,
     }
     return Estimates(**found, status=status, n_clusters=n_skins)
