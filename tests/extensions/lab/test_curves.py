@@ -113,7 +113,7 @@ def test_a_fall_is_told_only_where_chance_does_not_explain_it():
 
 def test_a_curve_that_is_too_uncertain_to_show_an_onset_is_not_called_unlearned():
     curve = curve_of([0.5, 0.5, 0.8, 0.85, 0.85], spread=0.2, pairs=3)
-    assert onset_of(curve)["level"] > 0.75
+    assert np.isnan(onset_of(curve)["level"]), "it was printed, up to 2.457"
     assert onset_of(curve)["status"] == NONE
     assert onset_of(curve, level=0.7)["status"] == OPEN, "a level that somebody chose is theirs"
     few, enough = (curve_of([0.5, 0.5, 0.8, 0.85, 0.85], pairs=number) for number in (7, 8))
@@ -123,6 +123,19 @@ def test_a_curve_that_is_too_uncertain_to_show_an_onset_is_not_called_unlearned(
     ], "of few pairs, only narrow bands would tell"
     assert np.isnan([onset_of(few)["ci_low"], onset_of(few)["ci_high"]]).all()
     assert onset_of(few)["onset"] == pytest.approx(onset_of(enough)["onset"], rel=0.1)
+
+
+def test_a_checkpoint_at_which_all_clusters_are_alike_has_no_band():
+    """It was drawn as a line without any width, as if it were exact."""
+    table = cells({("a", "one"): [0.5, 0.5, 0.5, 0.7, 0.8]})
+    table.loc[table["step"] == 0, "mean"] = 0.5
+    curves, onsets = trace(table, "steps", {})
+    first, *others = curves.sort_values("step").to_dict("records")
+    ends = ["ci_low", "ci_high", "band_low", "band_high"]
+    assert first["status"] == "no_spread"
+    assert np.isnan([first[end] for end in ends]).all()
+    assert not np.isnan([one[end] for one in others for end in ends]).any()
+    assert onsets["status"].tolist() == [REACHED]
 
 
 def test_two_checkpoints_at_which_all_clusters_are_alike_say_nothing_of_a_fall():

@@ -207,7 +207,13 @@ class Onsets(Table, name="onsets", version=1, key=_CURVE):
     grouping: str = column(min_length=1)
     group: str
     unit: str = column(min_length=1)
-    level: float = column("By default chance and the mean half width of the band.", nullable=True)
+    level: float = column(
+        "By default chance and the mean half width of the band, which depends on the number of"
+        " items; missing: the band is too wide.",
+        ge=0,
+        le=1,
+        nullable=True,
+    )
     onset: float = column(
         "From here on the curve, interpolated, stays above the level.", ge=0, nullable=True
     )

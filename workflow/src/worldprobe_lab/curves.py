@@ -103,7 +103,8 @@ class Curve:
     Attributes:
         steps: shape (checkpoints,), ascending.
         found: mean, interval and status at each.
-        half: half the width of the interval at each, 0 where no cluster differs from another.
+        half: half the width of the interval at each; missing where no cluster differs from another,
+            so that nothing says how another would.
         factor: how many times as wide as an interval the band is.
         parts: what each cluster, each version and each seed adds to the means, shapes (checkpoints,
             units); the sums of their squares are the squared standard errors, and 0 where these are
@@ -168,10 +169,7 @@ def estimate(
         of_clusters,
         (of_versions / max(of_versions.shape[1], 1), apart),
     )
-    half, factor = (
-        np.where(found.status == "no_spread", 0.0, (found.ci_high - found.ci_low) / 2),
-        np.nan,
-    )
+    half, factor = (found.ci_high - found.ci_low) / 2, np.nan
     if known.any():
         largest = []
         for errors, drawn in _drawn([one[known] for one in parts], n_draws, seed):
@@ -307,34 +305,24 @@ def crossing(steps: np.ndarray, values: np.ndarray, level: float) -> float:
 
 
 def onset_of(curve: Curve, level: float | None = None) -> dict[str, Any]:
-    """When a curve rises above a level for good (columns level to status of
-    ``contracts.Onsets``).
+    """When a curve exceeds a level for good (columns level to status of ``contracts.Onsets``).
 
     Args:
         curve: with its intervals.
-        level: None takes chance and the mean half width of the band, from which on a curve differs
-            from chance; above ``HIGHEST_LEVEL`` nothing is said, and of fewer than
-            ``FEWEST_CLUSTERS`` no interval.
+        level: None takes chance and the mean half width of the band, which depends on the number of
+            items, so that onsets are not comparable; above ``HIGHEST_LEVEL`` there is no level and
+            no onset, and of fewer than ``FEWEST_CLUSTERS`` no interval.
     """
-    mean, half = curve.found.mean, curve.half
+    mean = curve.found.mean
+    is_alike = curve.found.status == "no_spread"
+    half = np.where(is_alike, 0.0, curve.half)
+    nothing = dict.fromkeys(("level", "onset", "ci_low", "ci_high"), np.nan) | {"status": NONE}
     if np.isnan(mean).any() or np.isnan(half).any() or not np.isfinite(curve.factor):
-        return {
-            "level": np.nan,
-            "onset": np.nan,
-            "ci_low": np.nan,
-            "ci_high": np.nan,
-            "status": NONE,
-        }
+        return nothing
     if level is None:
-        level = CHANCE + float((half * curve.factor).mean())
+        level = CHANCE + float(half[~is_alike].mean()) * curve.factor
         if level > HIGHEST_LEVEL:
-            return {
-                "level": level,
-                "onset": np.nan,
-                "ci_low": np.nan,
-                "ci_high": np.nan,
-                "status": NONE,
-            }
+            return nothing
         if curve.found.n_clusters.min() < FEWEST_CLUSTERS:
             half = np.ones(len(mean))
     low, onset, high = (crossing(curve.steps, mean + sign * half, level) for sign in (1, 0, -1))

@@ -17,12 +17,14 @@ from worldprobe.provenance import Provenance
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Roster
 from worldprobe.report.sheet import (
+    ABSENT,
     INTERVAL,
     Column,
     Sheet,
     as_text,
     decimals,
     number_column,
+    span,
     text_column,
     whole_number,
 )
@@ -64,6 +66,8 @@ WORDS = {
 PEOPLE, PEOPLE_OF_PAPER = "people", "people (paper)"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MARKS = {REACHED: "o", OPEN: "o", NEVER: ">", ALREADY: "<"}
+#: Columns of a band's ends.
+BAND = ("band_low", "band_high")
 #: Rows of a map that can be read; of more, those with the highest accuracy over all checkpoints.
 MOST_ROWS = 60
 
@@ -147,7 +151,7 @@ def learning_displays(
             text_column("Seed", "seed_b"),
             text_column("by", "grouping"),
             number_column("Rank correlation", "correlation", decimals(2)),
-            Column("95% interval", ("ci_low", "ci_high"), _between_correlations),
+            Column("95% interval", ("ci_low", "ci_high"), lambda low, high: span(low, high, 2)),
             number_column("Groups", "n", as_text),
         )
         return Sheet(
@@ -307,7 +311,7 @@ def _step(value: Any) -> str:
     ('1,230', '83.9 billion')
     """
     if value is None or np.isnan(value):
-        return ""
+        return ABSENT
     rounded = float(f"{value:.3g}")
     unit, name = next(((one, name) for one, name in _LARGE if rounded >= one), (1.0, ""))
     return f"{rounded / unit:,g}{name}"
@@ -317,13 +321,8 @@ _LARGE = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"))
 
 
 def _between(low: Any, high: Any) -> str:
-    if (low is None or np.isnan(low)) and (high is None or np.isnan(high)):
-        return ""
-    return f"{_step(low) or '…'} to {_step(high) or '…'}"
-
-
-def _between_correlations(low: Any, high: Any) -> str:
-    return "" if low is None or np.isnan(low) else f"{low:.2f} to {high:.2f}"
+    ends = ["…" if _step(one) == ABSENT else _step(one) for one in (low, high)]
+    return ABSENT if ends == ["…"] * 2 else " to ".join(ends)
 
 
 def _count_onsets(rows: pd.DataFrame) -> tuple[str, ...]:
@@ -437,6 +436,7 @@ def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
                     zorder=2,
                 )
                 axes.plot(place, rows["mean"], color=colour, lw=1.3, zorder=4)
+                style.blank(axes, place, rows, "o", 2.2, 4.1, ends=BAND)
             else:
                 axes.plot(place, rows["mean"], color=colour, lw=0.4, alpha=0.7, zorder=3)
         _label_steps(axes, here["step"].to_numpy(float), size, across)
@@ -454,6 +454,7 @@ def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
     handles: list[Any] = [
         style.handle(color=colour, lw=1.3, label=name) for name, colour in names.items()
     ]
+    handles += style.hollow(curves[_is_main(curves)], ends=BAND)
     handles += [style.chance_line("chance")] + (
         [style.human_patch(people["name"].iloc[0])] if len(people) else []
     )
@@ -493,7 +494,8 @@ def draw_onsets(frame: pd.DataFrame, width: str = "double") -> Figure:
             place = {NEVER: last, ALREADY: first}.get(
                 row["status"], row["onset"] if np.isfinite(row["onset"]) else last
             )
-            if large and row["status"] in (REACHED, OPEN):
+            has_interval = bool(np.isfinite([row["ci_low"], row["ci_high"]]).any())
+            if large and row["status"] in (REACHED, OPEN) and has_interval:
                 low = row["ci_low"] if np.isfinite(row["ci_low"]) else first
                 axes.hlines(
                     y,
@@ -507,6 +509,8 @@ def draw_onsets(frame: pd.DataFrame, width: str = "double") -> Figure:
                 if row["status"] != OPEN
                 else {"facecolors": "white", "edgecolors": row["colour"]}
             )
+            if row["status"] == OPEN and not has_interval:
+                looks["edgecolors"] = style.GREY
             axes.scatter(
                 [place],
                 [y],

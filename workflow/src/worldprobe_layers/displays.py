@@ -20,7 +20,7 @@ from worldprobe.report.sheet import (
     text_column,
 )
 from worldprobe_lab.contracts import REACHED, Curves, Onsets
-from worldprobe_lab.learning_curves import WORDS
+from worldprobe_lab.learning_curves import BAND, WORDS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,7 +77,8 @@ def draw_layers(frame: pd.DataFrame, width: str = "double") -> Figure:
         for name, rows in frame[frame["group"] == group].groupby("name", sort=False):
             band = (rows["step"], rows["band_low"], rows["band_high"])
             axes.fill_between(*band, color=looks[name], alpha=0.2, lw=0)
-            axes.plot(rows["step"], rows["mean"], color=looks[name], lw=1.2, marker=".", ms=3)
+            axes.plot(rows["step"], rows["mean"], color=looks[name], lw=1.2, marker="o", ms=1.6)
+            style.blank(axes, rows["step"], rows, "o", 2.2, ends=BAND)
         axes.set_ylim(*limits)
         axes.set_xlim(0, max(frame["step"].max(), 1) * 1.03)
         title = "all" if group == "all" else group
@@ -89,7 +90,8 @@ def draw_layers(frame: pd.DataFrame, width: str = "double") -> Figure:
         if number % per_row == 0:
             axes.set_ylabel("accuracy", fontsize=size)
     handles = [style.handle(color=colour, lw=1.2, label=name) for name, colour in looks.items()]
-    style.legend(figure, [*handles, style.chance_line("chance")], 4, size)
+    handles += [*style.hollow(frame, ends=BAND), style.chance_line("chance")]
+    style.legend(figure, handles, 4, size)
     return figure
 
 

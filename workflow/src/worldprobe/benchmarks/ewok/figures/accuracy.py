@@ -317,16 +317,8 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
         if len(means) > 1:
             axes.plot(means.x, means["mean"], color=hue, lw=0.8, alpha=0.6, zorder=2)
         axes.vlines(part.x, part.low, part.high, color=hue, lw=0.8, zorder=3)
-        axes.scatter(
-            part.x,
-            part["mean"],
-            s=20,
-            marker=mark,
-            color=hue,
-            edgecolors="white",
-            linewidths=0.4,
-            zorder=4,
-        )
+        sure, at = part[~style.lacks_interval(part)], {"s": 20, "marker": mark, "zorder": 4}
+        axes.scatter(sure.x, sure["mean"], color=hue, edgecolors="white", linewidths=0.4, **at)
         style.blank(axes, part.x, part, mark, size=4.5, zorder=5)
     axes.set_xscale("log")
     span = np.log10(models.x.max() / models.x.min()) if len(models) > 1 else 1
