@@ -68,7 +68,7 @@ def nothing(contract: type[Table], keys: pd.DataFrame, **given: Any) -> pd.DataF
         if name in EQUAL:
             table[name] = EQUAL[name]
         elif name in ("low", "high"):
-            table[name] = table["mean"] if "mean" in table else 0.5
+            table[name] = table.get("mean", 0.5)
         elif column.kind == "float":
             table[name] = np.nan
         elif column.kind == "str":

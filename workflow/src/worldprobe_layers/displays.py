@@ -20,7 +20,7 @@ from worldprobe.report.sheet import (
     text_column,
 )
 from worldprobe_lab.contracts import REACHED, Curves, Onsets
-from worldprobe_lab.learning_curves import BAND, WORDS
+from worldprobe_lab.learning_curves import BAND, NOT_COMPARABLE, WORDS, has_one_level
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -99,8 +99,11 @@ def draw_layers(frame: pd.DataFrame, width: str = "double") -> Figure:
     name="layer_onsets",
     inputs=[Input(Onsets, "layers/onsets.parquet")],
     section=SECTION.id,
-    title="Where accuracy leaves chance",
-    caption="The layer from which on accuracy is above chance by the half width of its band.",
+    title="From which layer accuracy exceeds a level",
+    caption=(
+        "The layer from which on accuracy exceeds a level for good: by default chance and the half"
+        " width of its band, which depends on the number of items."
+    ),
     when=are_read,
 )
 def layer_onsets(onsets: pd.DataFrame, roster: Roster) -> Sheet:
@@ -110,20 +113,22 @@ def layer_onsets(onsets: pd.DataFrame, roster: Roster) -> Sheet:
         state=lambda rows: rows["status"].map(WORDS | {REACHED: ""}),
     )
     kept = kept.sort_values(["name", "grouping", "group"], key=_overall_first, kind="stable")
+    comparable = () if has_one_level(kept) else (NOT_COMPARABLE,)
     return Sheet(
-        "Where accuracy leaves chance",
+        "From which layer accuracy exceeds a level for good.",
         kept.reset_index(drop=True),
         (
             MODEL_ONCE,
             text_column("Group", "group"),
-            number_column("Layer", "onset", decimals(1)),
+            number_column("Level", "level"),
+            number_column("Exceeded for good from layer", "onset", decimals(1)),
             Column("95% interval", ("ci_low", "ci_high"), lambda low, high: span(low, high, 1)),
             text_column("", "state", str),
-            number_column("Level", "level"),
         ),
         notes=(
             "Accuracy is interpolated between layers that were read. The interval is for other"
             " pairs of concepts; a dash: one end is beyond the layers.",
+            *comparable,
         ),
         group="name",
     )
