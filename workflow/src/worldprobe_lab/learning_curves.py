@@ -65,7 +65,7 @@ WORDS = {
 #: What onsets of different levels are.
 NOT_COMPARABLE = (
     "Levels differ with the number of items, so these onsets cannot be compared with one another;"
-    " `series curves --level` takes one level for all."
+    " one level for all: `onset_level` in a study, or `series curves --level`."
 )
 #: Whose means a figure shows besides the models': those of the study's ratings, or the paper's
 #: where its items are asked.
@@ -356,7 +356,7 @@ def _count_onsets(rows: pd.DataFrame) -> tuple[str, ...]:
     groups = rows[rows["grouping"] != OVERALL]
     is_reached = (groups["status"] == REACHED).groupby(groups["name"], sort=False)
     return tuple(
-        f"{name}: {reached.sum()} of {len(reached)} groups exceed their level for good."
+        f"{name}: {reached.sum()} of {len(reached)} groups are shown to exceed the level for good."
         for name, reached in is_reached
     )
 

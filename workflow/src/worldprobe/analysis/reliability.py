@@ -49,7 +49,7 @@ def split_half(
 
     Args:
         values: means of units, shape (series, units); missing (NaN) where a unit has no score.
-        weight: what each unit is averaged over, its number of items, shape (units,).
+        weight: what each unit is averaged over, its number of items, shape (series, units).
         group: code of each unit's group, 0 to the number of groups - 1, shape (units,).
         seed: of the splits.
 
@@ -61,20 +61,29 @@ def split_half(
     rng = np.random.default_rng([seed, N_SPLITS])
     halves = halve(group, N_SPLITS, rng)
     member = group[:, None] == np.arange(int(group.max(initial=-1)) + 1)
-    for number, one in enumerate(values):
+    for number, (one, own) in enumerate(zip(values, weight, strict=True)):
         known = ~np.isnan(one)
         sums, counts = (
             np.stack([(side * part) @ member for side in (halves, ~halves)])
-            for part in (np.nan_to_num(one) * weight, known * weight)
+            for part in (np.nan_to_num(one) * own, known * own)
         )
         is_whole = (counts > 0).all(axis=(0, 1))
         if is_whole.sum() < FEWEST_GROUPS:
             continue
         first, second = sums[:, :, is_whole] / counts[:, :, is_whole]
         r = correlations(first, second)
-        if np.isfinite(r).any() and (mean := float(np.nanmean(r))) > -1:
-            found[number] = max(2 * mean / (1 + mean), -1.0)
+        if np.isfinite(r).any():
+            found[number] = step_up(float(np.nanmean(r)))
     return found
+
+
+def step_up(r: float) -> float:
+    """The reliability of all units from the correlation of two halves (Spearman-Brown).
+
+    >>> round(step_up(0.5), 3), step_up(-0.5), step_up(-1.0)
+    (0.667, -1.0, -1.0)
+    """
+    return max(2 * r / (1 + r), -1.0) if r > -1 else -1.0
 
 
 def correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:

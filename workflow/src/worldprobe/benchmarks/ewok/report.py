@@ -331,12 +331,7 @@ def _overview(
     found = {}
     wanted = [("overall", ["all"])]
     if (summaries.grouping == "domain").any():
-        wanted.append(
-            (
-                "domain",
-                selection.domain_order(selection.pick(summaries, "domain", eval_type), roster),
-            )
-        )
+        wanted.append(("domain", selection.domain_order(summaries, roster, eval_type)))
     for grouping, groups in wanted:
         rows = selection.over_versions(selection.pick(summaries, grouping, eval_type))
         if counted:
@@ -391,7 +386,9 @@ class Domain:
 def find_domains(
     summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs"
 ) -> tuple[list[str], list[Domain]]:
-    """Names of the models (the columns) and the domains in the order of the models' mean."""
+    """Names of the models (the columns) and the domains in their order
+    (``selection.domain_order``).
+    """
     rows = selection.over_versions(selection.pick(summaries, "domain", eval_type))
     models = roster.in_order(selection.language_models(rows).model)
     counted = selection.subjects(rows, roster).model.unique()
@@ -401,7 +398,7 @@ def find_domains(
         else rows.iloc[:0]
     )
     found = []
-    for domain in selection.domain_order(rows, roster):
+    for domain in selection.domain_order(summaries, roster, eval_type):
         here = rows[rows.group == domain].set_index("model")["mean"]
         means, human = here.reindex(counted), here.get(HUMAN)
         inside = concepts[concepts.group.str.startswith(f"{domain}/")]
