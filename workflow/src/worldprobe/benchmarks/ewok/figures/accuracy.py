@@ -121,16 +121,17 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
         left,
         gap=0.17 if is_double else 0.11,
         head=0.25,
-        foot=0.5,
+        foot=0.6,
         top=0.45,
     )
-    lines = textwrap.wrap(str(frame["note"].iloc[0]), 130 if is_double else 75)
+    lines = textwrap.wrap(str(frame["note"].iloc[0]), 165 if is_double else 75)
     note = {"fontsize": style.SMALL, "color": style.SOFT_INK, "va": "top"}
     figure.text(0.01, 1 - 0.04 / figure.get_size_inches()[1], "\n".join(lines), **note)
     title_size = style.fitting(
         map(in_words, panels), style.TITLE if is_double else style.SMALL, across + 0.04
     )
     limits = style.fitting_limits(frame, ["mean", "ci_low", "ci_high", "low", "high"])
+    has_versions = frame.condition[frame.condition != ALL].nunique() > 1
     for number, (axes, panel) in enumerate(zip(grid, panels, strict=True)):
         rows = frame[frame.panel == panel]
         style.people(axes, rows[rows.condition == ALL])
@@ -146,7 +147,8 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
             "linewidths": 0.5,
             "zorder": 1.5,
         }
-        axes.scatter(single["mean"], single.model.map(place), **ticks)
+        if has_versions:
+            axes.scatter(single["mean"], single.model.map(place), **ticks)
         style.dots(
             axes,
             whole.model.map(place),
@@ -163,10 +165,13 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.set_xlim(*limits)
         axes.locator_params(axis="x", nbins=4)
         axes.tick_params(axis="x", labelbottom=number + columns >= len(panels))
+        if number + columns >= len(panels):
+            axes.set_xlabel("accuracy", fontsize=size)
+    tick = style.mark("|", style.SOFT_INK, "one version", mec=style.SOFT_INK)
     handles: list[Any] = [
         style.chance_line("chance"),
         style.mark("o", style.SOFT_INK, "mean, 95% interval", lw=0.9, ls="-"),
-        style.mark("|", style.SOFT_INK, "one version", mec=style.SOFT_INK),
+        *([tick] if has_versions else []),
         *style.hollow(frame[(frame.model != HUMAN) & (frame.condition == ALL)]),
     ]
     if HUMAN in set(frame.model):
