@@ -107,6 +107,11 @@ def test_domains_are_sorted_by_accuracy_only_where_they_differ_reliably(
     assert "reliability of domains" in drawn.texts[0].get_text()
     domains = report.find_domains(summaries, small_study.roster)[1]
     assert [one.id for one in domains] == sheet.frame.domain.tolist()
+    last = list(small_study.roster.models)[-1]
+    own = report.domains_sheet(summaries, [last], small_study.roster)
+    assert own.frame["mean"].is_monotonic_decreasing == is_sorted
+    assert (own.frame["group"].tolist() == sorted(own.frame["group"])) == (not is_sorted)
+    assert "reliability of domains" in own.notes[1]
 
 
 def with_reliability(summaries, value):

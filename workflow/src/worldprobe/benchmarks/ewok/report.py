@@ -174,16 +174,19 @@ def _lead(means: pd.DataFrame, items: dict[str, Any]) -> Markup:
 def domains_sheet(
     summaries: pd.DataFrame, models: Sequence[str], roster: Roster, eval_type: str = "logprobs"
 ) -> Sheet:
-    """Domains of some models from the highest to the lowest mean, and those that are lower on
-    other items too.
+    """Domains of some models, from the highest to the lowest mean where a model's domains differ
+    reliably, and those that are lower on other items too.
     """
     from worldprobe.analysis.comparisons import at_once  # SciPy, which Snakemake need not load
 
     rows = _accuracies(summaries)
     rows = rows[(rows.grouping == "domain") & (rows.eval_type == eval_type)]
     parts, findings = [], []
+    known = selection.all_reliabilities(summaries, eval_type).reindex(models).dropna()
     for model in models:
-        own = rows[rows.model == model].sort_values(["mean", "group"], ascending=[False, True])
+        own = rows[rows.model == model].sort_values("group")
+        if selection.are_reliable(known[known.index == model]):
+            own = own.sort_values("mean", ascending=False, kind="stable")
         ends = at_once(own)
         domains = own["group"].map(selection.in_words)
         lower = [", ".join(domains[ends["ci_high"] < low]) for low in ends["ci_low"]]
@@ -203,7 +206,10 @@ def domains_sheet(
             text_column("Against chance, all domains at once", "against"),
             text_column("Higher than", "lower"),
         ),
-        notes=("The last two columns use wider intervals, which hold for all domains at once.",),
+        notes=(
+            "The last two columns use wider intervals, which hold for all domains at once.",
+            *([selection.say_reliability(known, roster)] if parts else []),
+        ),
         finding=" ".join(findings),
         group="name",
     )

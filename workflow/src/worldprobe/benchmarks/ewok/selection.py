@@ -104,17 +104,25 @@ def subjects(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     return models[models.model.isin(counted_of(list(models.model.unique()), roster))]
 
 
-def reliabilities(
-    summaries: pd.DataFrame, roster: Roster, eval_type: str | None = "logprobs"
+def all_reliabilities(
+    summaries: pd.DataFrame, eval_type: str | None = "logprobs"
 ) -> pd.Series[float]:
-    """Model -> split-half reliability of its accuracy by domain, of those whom findings are about;
-    without those of whom it is not known.
+    """Model -> split-half reliability of its accuracy by domain (None: the median of its ways of
+    asking), without those of whom it is not known.
     """
     is_meant = (summaries.grouping == RELIABILITY) & (summaries.metric == "accuracy")
     rows = summaries[is_meant & summaries["mean"].notna()]
     rows = rows if eval_type is None else rows[rows.eval_type == eval_type]
-    found = subjects(rows, roster).groupby("model", sort=False, observed=True)["mean"].median()
-    return found.reindex(roster.in_order(found.index))
+    return rows.groupby("model", sort=False, observed=True)["mean"].median()
+
+
+def reliabilities(
+    summaries: pd.DataFrame, roster: Roster, eval_type: str | None = "logprobs"
+) -> pd.Series[float]:
+    """The same of those whom findings are about, in their order."""
+    known = all_reliabilities(summaries, eval_type)
+    counted = subjects(known.rename_axis("model").reset_index(), roster)["model"]
+    return known.reindex(roster.in_order(counted))
 
 
 def say_reliability(found: pd.Series[float], roster: Roster) -> str:
