@@ -198,7 +198,7 @@ class Curves(Table, name="curves", version=1, key=[*_CURVE, "step"]):
 
 
 class Onsets(Table, name="onsets", version=1, key=_CURVE):
-    """When a curve rises above a level for good, and how far it falls from its maximum."""
+    """From where on a curve exceeds a level for good, and how far it falls from its maximum."""
 
     series: str = column(min_length=1)
     model: str = column(min_length=1)

@@ -1,5 +1,5 @@
-"""Learning curves: bands over all checkpoints at once, when a curve rises above a level for good,
-and whether it falls again.
+"""Learning curves: bands over all checkpoints at once, from where on a curve exceeds a level for
+good, and whether it falls again.
 
 Intervals at a checkpoint are those of every other mean of ours (``analysis.clusters``). The band is
 as wide as the largest of all deviations of a curve is (max-t). How alike the errors of two
@@ -64,6 +64,8 @@ _MOST_DF = 40
 _LEAST_FALL = 2.0
 _NO_VARIANCE = 1e-10
 _CELL = ["cluster", "condition", "stratum"]
+#: Series, model and seed.
+_Training = tuple[str, str, str]
 
 
 def to_cells(
@@ -500,8 +502,8 @@ def agree(onsets: pd.DataFrame, cells: pd.DataFrame, seed: int = 0) -> pd.DataFr
         level = float(table["level"].median())
         here = cells[(cells["eval_type"] == eval_type) & (cells["grouping"] == grouping)]
         found = _onsets_of_halves(here, level, seed)
-        known = {
-            key: set(one.loc[one["status"] != NONE, "group"])
+        known: dict[_Training, set[str]] = {
+            (str(key[0]), str(key[1]), str(key[2])): set(one.loc[one["status"] != NONE, "group"])
             for key, one in table.groupby(["series", "model", "seed"], observed=True)
         }
         for first, second in combinations(known, 2):
@@ -531,12 +533,12 @@ def agree(onsets: pd.DataFrame, cells: pd.DataFrame, seed: int = 0) -> pd.DataFr
 
 def _onsets_of_halves(
     cells: pd.DataFrame, level: float, seed: int
-) -> dict[tuple[str, str, str], dict[str, np.ndarray]]:
+) -> dict[_Training, dict[str, np.ndarray]]:
     """Of each training (series, model, seed) and group: where its curve exceeds the level for good,
     on all clusters, on the first halves of all splits, and on the second ones; groups with a
     single cluster have no halves.
     """
-    found: dict[tuple[str, str, str], dict[str, np.ndarray]] = {}
+    found: dict[_Training, dict[str, np.ndarray]] = {}
     rng = np.random.default_rng([seed, N_SPLITS])
     for group, rows in cells.groupby("group", observed=True, sort=True):
         columns = ["series", "model", "seed", "step"]
@@ -556,12 +558,13 @@ def _onsets_of_halves(
         trainings: dict[str, list[pd.DataFrame]] = {}
         for key, part in of_column.groupby(level=[0, 1, 2], observed=True):
             curve = part.droplevel([0, 1, 2])
-            found.setdefault(tuple(map(str, key)), {})[str(group)] = _crossings(curve, level)
-            trainings.setdefault(str(key[0]), []).append(curve)
+            series, model, of_seed = map(str, key)
+            found.setdefault((series, model, of_seed), {})[str(group)] = _crossings(curve, level)
+            trainings.setdefault(series, []).append(curve)
         for series, parts in trainings.items():
             steps = sorted(set.intersection(*(set(one.index) for one in parts)))
             if len(parts) > 1 and steps:
-                mean = sum(one.loc[steps] for one in parts) / len(parts)
+                mean = pd.concat([one.loc[steps] for one in parts]).groupby(level=0).mean()
                 own = found.setdefault((series, series, ALL_SEEDS), {})
                 own[str(group)] = _crossings(mean, level)
     return found

@@ -304,7 +304,7 @@ def curves_(
     agreements_out: Path,
     out: Path,
 ) -> None:
-    """Compute learning curves with bands, and when they rise above a level for good.
+    """Compute learning curves with bands, and from where on they exceed a level for good.
 
     How far trainings agree on the order of groups is computed as well.
 

@@ -1,4 +1,4 @@
-"""Accuracy by layer: a figure by domain, and a table of where it rises above chance."""
+"""Accuracy by layer: a figure by domain, and a table of where it exceeds a level."""
 
 from __future__ import annotations
 

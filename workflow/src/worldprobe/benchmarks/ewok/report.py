@@ -182,7 +182,7 @@ def domains_sheet(
     rows = _accuracies(summaries)
     rows = rows[(rows.grouping == "domain") & (rows.eval_type == eval_type)]
     parts, findings = [], []
-    known = selection.all_reliabilities(summaries, eval_type).reindex(models).dropna()
+    known = selection.all_reliabilities(summaries, eval_type).reindex(list(models)).dropna()
     for model in models:
         own = rows[rows.model == model].sort_values("group")
         if selection.are_reliable(known[known.index == model]):

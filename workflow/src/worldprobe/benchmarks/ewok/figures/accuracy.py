@@ -125,7 +125,7 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
         top=0.45,
     )
     lines = textwrap.wrap(str(frame["note"].iloc[0]), 165 if is_double else 75)
-    note = {"fontsize": style.SMALL, "color": style.SOFT_INK, "va": "top"}
+    note: dict[str, Any] = {"fontsize": style.SMALL, "color": style.SOFT_INK, "va": "top"}
     figure.text(0.01, 1 - 0.04 / figure.get_size_inches()[1], "\n".join(lines), **note)
     title_size = style.fitting(
         map(in_words, panels), style.TITLE if is_double else style.SMALL, across + 0.04
@@ -334,7 +334,8 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
         if len(means) > 1:
             axes.plot(means.x, means["mean"], color=hue, lw=0.8, alpha=0.6, zorder=2)
         axes.vlines(part.x, part.low, part.high, color=hue, lw=0.8, zorder=3)
-        sure, at = part[~style.lacks_interval(part)], {"s": 20, "marker": mark, "zorder": 4}
+        sure = part[~style.lacks_interval(part)]
+        at: dict[str, Any] = {"s": 20, "marker": mark, "zorder": 4}
         axes.scatter(sure.x, sure["mean"], color=hue, edgecolors="white", linewidths=0.4, **at)
         style.blank(axes, part.x, part, mark, size=4.5, zorder=5)
     axes.set_xscale("log")
