@@ -8,42 +8,12 @@ import sys
 from itertools import combinations
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-
 from worldprobe.analysis.clusters import crossed_means
 from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, build_panel, cluster_codes
 from worldprobe.benchmarks.ewok.analysis.summarize import compared_values, summarize
 from worldprobe.benchmarks.ewok.contracts import COMPARED, Judgements
+from worldprobe.benchmarks.ewok.vocabulary import RELIABILITY
 from worldprobe.contracts import read_tables
-
-SPLITS = 2_000
-
-
-def split_halves(values: np.ndarray, items: pd.DataFrame) -> float:
-    """Correlation of domains' means over two random halves of their pairs of concepts, corrected by
-    Spearman-Brown; the median of splits.
-
-    Args:
-        values: of one model, shape (items,).
-        items: of a panel.
-    """
-    rng, pair = np.random.default_rng(0), cluster_codes(items, "concept_pair")
-    domain = pd.factorize(items["domain"])[0]
-    of_pair = domain[np.unique(pair, return_index=True)[1]]
-    found = []
-    for _ in range(SPLITS):
-        is_first = np.zeros(len(of_pair), bool)
-        for one in np.unique(domain):
-            places = rng.permutation(np.flatnonzero(of_pair == one))
-            is_first[places[: (len(places) + rng.integers(2)) // 2]] = True
-        halves = [
-            [values[(domain == one) & (is_first[pair] == side)].mean() for one in np.unique(domain)]
-            for side in (True, False)
-        ]
-        r = np.corrcoef(halves)[0, 1]
-        found.append(2 * r / (1 + r))
-    return float(np.median(found))
 
 
 def main(paths: list[Path]) -> None:
@@ -63,8 +33,9 @@ def main(paths: list[Path]) -> None:
                     f"{grouping}, {row.model}: {row.mean:.3f} {ends}, SE {row.std_error:.4f},"
                     f" z {z:.1f}, n {row.n}"
                 )
-        for number, model in enumerate(panel.series["model"]):
-            print(f"split halves, {model}: {split_halves(values[number], panel.items):.2f}")
+        is_reliability = (summaries["metric"] == metric) & (summaries["grouping"] == RELIABILITY)
+        for row in summaries[is_reliability].itertuples():
+            print(f"split halves, {row.model}: {row.mean:.2f}")
         for a, b in combinations(range(len(values)), 2):
             names = panel.series.loc[[a, b], "model"].tolist()
             pair = cluster_codes(panel.items, "concept_pair")

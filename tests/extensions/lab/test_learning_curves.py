@@ -24,6 +24,7 @@ from worldprobe_lab.learning_curves import (
     PEOPLE_OF_PAPER,
     _between,
     _step,
+    draw_onsets,
     learning_displays,
 )
 
@@ -150,6 +151,12 @@ def test_a_figure_shows_the_means_and_bands_that_were_computed(traced):
     assert set(mapped["seed"]) == {"one", ALL_SEEDS}, "the mean over seeds, or the only training"
 
 
+def cells_of(curves: pd.DataFrame) -> pd.DataFrame:
+    """Cells of two clusters that are alike."""
+    single = curves[curves["seed"] != ALL_SEEDS].assign(condition="", stratum="", n=4)
+    return pd.concat([single.assign(cluster=name) for name in "ab"])
+
+
 def test_tables_print_the_onsets_spreads_and_agreements_that_were_computed(traced):
     curves, onsets = traced
     sheet = DISPLAYS["ewok_onset_table"](onsets, roster=Roster())
@@ -158,14 +165,19 @@ def test_tables_print_the_onsets_spreads_and_agreements_that_were_computed(trace
     assert len(sheet.frame) == 2 * 4
     for _, row in sheet.frame.iterrows():
         one = computed.loc[(row["series"], row["seed"], row["group"])]
-        assert printed["Onset"].show(row["onset"]) == _step(one["onset"])
+        assert printed["Exceeded for good from"].show(row["onset"]) == _step(one["onset"])
         assert printed["95% interval"].show(row["ci_low"], row["ci_high"]) == _between(
             one["ci_low"], one["ci_high"]
         )
         assert printed["Fall"].show(row["fall"]) == f"{one['fall']:.3f}"
-    agreements = agree(onsets)
+    assert any("cannot be compared" in note for note in sheet.notes)
+    one_level = DISPLAYS["ewok_onset_table"](onsets.assign(level=0.6), roster=Roster())
+    assert not any("cannot be compared" in note for note in one_level.notes)
+    agreements = agree(onsets, cells_of(curves))
     order = DISPLAYS["ewok_onset_order"](agreements, roster=Roster())
     assert len(order.frame) == len(agreements) > 0
+    headings = [column.heading for column in order.columns]
+    assert headings[5:] == ["Level", "different items", "95% interval", "these items", "Groups"]
     sheet = DISPLAYS["ewok_curve_spread"](curves, roster=Roster())
     spread = sheet.frame
     last = curves[
@@ -198,6 +210,19 @@ def test_a_censored_onset_names_the_level_that_the_curve_stayed_below(traced):
     onsets = traced[1].assign(status=NEVER, onset=np.nan, level=0.5512)
     sheet = DISPLAYS["ewok_onset_table"](onsets, roster=Roster())
     assert set(sheet.frame["state"]) == {"below 0.551"}
+
+
+def test_onsets_of_different_levels_are_not_put_in_order(traced):
+    """Of 20 curves, one rises at once and one late, each above a level of its own."""
+    onsets = traced[1]
+    style.apply_settings()
+    for level, note in ((0.6, False), (np.linspace(0.55, 0.7, len(onsets)), True)):
+        shown = DISPLAYS["ewok_onsets"](onsets.assign(level=level), roster=Roster())
+        figure = draw_onsets(style.from_csv(style.to_csv(shown), style.text_columns(shown)))
+        assert any("cannot be compared" in text.get_text() for text in figure.texts) == note
+        levels = [text.get_text() for text in figure.axes[0].texts]
+        assert levels[0] == "level"
+        assert levels[1:] == ["0.60"] * 4 or note
 
 
 def test_people_are_those_of_the_study_or_else_of_the_paper_where_its_items_are_asked(traced):
@@ -235,7 +260,7 @@ def test_the_papers_people_have_a_mean_overall_and_in_each_domain():
 def test_every_table_is_printed_and_every_figure_drawn(traced):
     curves, onsets = traced
     tables = {"curves": curves, "onsets": onsets, "summaries": NOBODY}
-    tables["order_agreements"] = agree(onsets)
+    tables["order_agreements"] = agree(onsets, cells_of(curves))
     style.apply_settings()
     for display in DISPLAYS.values():
         shown = display(*(tables[one.name] for one in display.inputs), roster=Roster())

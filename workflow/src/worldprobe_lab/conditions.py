@@ -249,7 +249,8 @@ def draw_conditions(frame: pd.DataFrame, width: str = "double") -> Figure:
         rows = frame[frame.condition == condition]
         y = rows.model.map(place) + 0.62 * ((number + 0.5) / len(conditions) - 0.5)
         looks = {"colour": colours[condition], "marker": marks[condition]}
-        style.dots(panels[0], y, rows, ends=("low", "high"), **looks)
+        spread = rows.assign(high=rows.high.where(rows.low < rows.high))  # one version has no range
+        style.dots(panels[0], y, spread, ends=("low", "high"), **looks)
         if condition != reference:
             faces = [colours[condition] if p < 0.05 else "white" for p in rows.p_holm]
             style.dots(panels[1], y, rows, x="difference", faces=faces, **looks)
@@ -272,7 +273,10 @@ def draw_conditions(frame: pd.DataFrame, width: str = "double") -> Figure:
         style.name_rows(axes, [names[model] for model in models], size, number == 0)
         axes.set_title(title, fontsize=size)
     handles = [style.mark(marks[c], colours[c], titles[c]) for c in conditions]
-    handles.append(style.chance_line("chance"))
-    handles.append(style.mark("o", "white", "p ≥ 0.05 (Holm)", mec=style.INK))
+    handles += [
+        style.chance_line("chance"),
+        style.mark("o", "white", "p ≥ 0.05 (Holm)", mec=style.INK),
+        *style.hollow(frame[frame.condition != reference]),
+    ]
     style.legend(figure, handles, 5 if is_double else 3, size)
     return figure

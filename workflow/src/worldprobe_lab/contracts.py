@@ -198,7 +198,7 @@ class Curves(Table, name="curves", version=1, key=[*_CURVE, "step"]):
 
 
 class Onsets(Table, name="onsets", version=1, key=_CURVE):
-    """When a curve rises above a level for good, and how far it falls from its maximum."""
+    """From where on a curve exceeds a level for good, and how far it falls from its maximum."""
 
     series: str = column(min_length=1)
     model: str = column(min_length=1)
@@ -207,7 +207,13 @@ class Onsets(Table, name="onsets", version=1, key=_CURVE):
     grouping: str = column(min_length=1)
     group: str
     unit: str = column(min_length=1)
-    level: float = column("By default chance and the mean half width of the band.", nullable=True)
+    level: float = column(
+        "By default chance and the mean half width of the band, which depends on the number of"
+        " items; missing: the band is too wide.",
+        ge=0,
+        le=1,
+        nullable=True,
+    )
     onset: float = column(
         "From here on the curve, interpolated, stays above the level.", ge=0, nullable=True
     )
@@ -226,10 +232,10 @@ class Onsets(Table, name="onsets", version=1, key=_CURVE):
 class OrderAgreements(
     Table,
     name="order_agreements",
-    version=2,
+    version=3,
     key=["eval_type", "grouping", "model_a", "seed_a", "model_b", "seed_b"],
 ):
-    """Rank correlation (Spearman) of two trainings' orders of onsets."""
+    """Rank correlation (Spearman) of two trainings' orders of onsets, at one level."""
 
     model_a: str = column(min_length=1)
     seed_a: str = column("all: the mean over seeds.", min_length=1)
@@ -238,11 +244,26 @@ class OrderAgreements(
     eval_type: str = column(min_length=1)
     grouping: str = column(min_length=1)
     same_series: bool = column("They differ in their seed alone.")
-    correlation: float = column("Censored onsets are ties at the end.", ge=-1, le=1, nullable=True)
+    level: float = column(
+        "That onsets exceed for good: the median of those of the grouping.",
+        ge=0,
+        le=1,
+        nullable=True,
+    )
+    correlation: float = column(
+        "Each training on another random half of the clusters, mean over splits; censored onsets"
+        " are ties at the end.",
+        ge=-1,
+        le=1,
+        nullable=True,
+    )
     ci_low: float = column(
         "95%, for other groups (Bonett and Wright 2000).", ge=-1, le=1, nullable=True
     )
     ci_high: float = column(ge=-1, le=1, nullable=True)
+    same_items: float = column(
+        "The same on all items: trainings share how hard these are.", ge=-1, le=1, nullable=True
+    )
     n: int = column("Groups.", ge=0)
     n_onsets: int = column("Groups with an onset in both.", ge=0)
 

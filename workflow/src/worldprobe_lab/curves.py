@@ -1,5 +1,5 @@
-"""Learning curves: bands over all checkpoints at once, when a curve rises above a level for good,
-and whether it falls again.
+"""Learning curves: bands over all checkpoints at once, from where on a curve exceeds a level for
+good, and whether it falls again.
 
 Intervals at a checkpoint are those of every other mean of ours (``analysis.clusters``). The band is
 as wide as the largest of all deviations of a curve is (max-t). How alike the errors of two
@@ -23,10 +23,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import rankdata
 
 from worldprobe.analysis.clusters import Estimates, crossed_means, sum_by_code
 from worldprobe.analysis.comparisons import Z95, corrected
 from worldprobe.analysis.components import LEVEL, Components, Part, interval
+from worldprobe.analysis.reliability import halve
 from worldprobe.analysis.summaries import Group
 from worldprobe.contracts import typed
 from worldprobe.contracts.results import ALL, OVERALL, Comparisons
@@ -51,6 +53,10 @@ HIGHEST_LEVEL = 0.75
 #: With fewer clusters the band is narrow enough for an onset only where it is too narrow by chance:
 #: of six, such intervals hold in 78 %, of eight in 94 % (docs/extras/learning_curves.md).
 FEWEST_CLUSTERS = 8
+#: Groups of which the order of onsets is compared.
+FEWEST_GROUPS = 5
+#: Random splits of clusters into halves.
+N_SPLITS = 20
 DRAWS = 1000
 #: More degrees of freedom would hardly narrow a band, and take time.
 _MOST_DF = 40
@@ -58,6 +64,8 @@ _MOST_DF = 40
 _LEAST_FALL = 2.0
 _NO_VARIANCE = 1e-10
 _CELL = ["cluster", "condition", "stratum"]
+#: Series, model and seed.
+_Training = tuple[str, str, str]
 
 
 def to_cells(
@@ -103,7 +111,8 @@ class Curve:
     Attributes:
         steps: shape (checkpoints,), ascending.
         found: mean, interval and status at each.
-        half: half the width of the interval at each, 0 where no cluster differs from another.
+        half: half the width of the interval at each; missing where no cluster differs from another,
+            so that nothing says how another would.
         factor: how many times as wide as an interval the band is.
         parts: what each cluster, each version and each seed adds to the means, shapes (checkpoints,
             units); the sums of their squares are the squared standard errors, and 0 where these are
@@ -168,10 +177,7 @@ def estimate(
         of_clusters,
         (of_versions / max(of_versions.shape[1], 1), apart),
     )
-    half, factor = (
-        np.where(found.status == "no_spread", 0.0, (found.ci_high - found.ci_low) / 2),
-        np.nan,
-    )
+    half, factor = (found.ci_high - found.ci_low) / 2, np.nan
     if known.any():
         largest = []
         for errors, drawn in _drawn([one[known] for one in parts], n_draws, seed):
@@ -307,34 +313,24 @@ def crossing(steps: np.ndarray, values: np.ndarray, level: float) -> float:
 
 
 def onset_of(curve: Curve, level: float | None = None) -> dict[str, Any]:
-    """When a curve rises above a level for good (columns level to status of
-    ``contracts.Onsets``).
+    """When a curve exceeds a level for good (columns level to status of ``contracts.Onsets``).
 
     Args:
         curve: with its intervals.
-        level: None takes chance and the mean half width of the band, from which on a curve differs
-            from chance; above ``HIGHEST_LEVEL`` nothing is said, and of fewer than
-            ``FEWEST_CLUSTERS`` no interval.
+        level: None takes chance and the mean half width of the band, which depends on the number of
+            items, so that onsets are not comparable; above ``HIGHEST_LEVEL`` there is no level and
+            no onset, and of fewer than ``FEWEST_CLUSTERS`` no interval.
     """
-    mean, half = curve.found.mean, curve.half
+    mean = curve.found.mean
+    is_alike = curve.found.status == "no_spread"
+    half = np.where(is_alike, 0.0, curve.half)
+    nothing = dict.fromkeys(("level", "onset", "ci_low", "ci_high"), np.nan) | {"status": NONE}
     if np.isnan(mean).any() or np.isnan(half).any() or not np.isfinite(curve.factor):
-        return {
-            "level": np.nan,
-            "onset": np.nan,
-            "ci_low": np.nan,
-            "ci_high": np.nan,
-            "status": NONE,
-        }
+        return nothing
     if level is None:
-        level = CHANCE + float((half * curve.factor).mean())
+        level = CHANCE + float(half[~is_alike].mean()) * curve.factor
         if level > HIGHEST_LEVEL:
-            return {
-                "level": level,
-                "onset": np.nan,
-                "ci_low": np.nan,
-                "ci_high": np.nan,
-                "status": NONE,
-            }
+            return nothing
         if curve.found.n_clusters.min() < FEWEST_CLUSTERS:
             half = np.ones(len(mean))
     low, onset, high = (crossing(curve.steps, mean + sign * half, level) for sign in (1, 0, -1))
@@ -482,70 +478,167 @@ def _rows(curve: Curve, facts: dict[str, str], interval_over: str) -> pd.DataFra
     ).assign(**facts, interval_over=interval_over)
 
 
-def agree(onsets: pd.DataFrame) -> pd.DataFrame:
+def agree(onsets: pd.DataFrame, cells: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """How far every two trainings agree on the order of onsets, by grouping.
 
+    Trainings that are scored on the same items share how hard these are, so that groups which are
+    truly alike have their onsets in a similar order, too. So each training has its onsets on
+    another random half of each group's clusters: the mean correlation over such splits. All onsets
+    are those of one level.
+
     Args:
-        onsets: ``contracts.Onsets``; means over seeds are compared with one another, and
-            single trainings likewise.
+        onsets: ``contracts.Onsets``; the level is the median of theirs in a grouping. Means over
+            seeds are compared with one another, and single trainings likewise.
+        cells: ``contracts.CheckpointScores`` that they are from.
+        seed: of the splits.
 
     Returns:
         ``contracts.OrderAgreements``.
     """
     rows = []
-    kept = onsets[onsets["grouping"] != OVERALL]
-    censored = (
-        kept["status"]
-        .map({ALREADY: -np.inf, NONE: np.nan})
-        .where(kept["status"].isin([ALREADY, NONE]), np.inf)
-    )
-    place = kept["onset"].where(kept["onset"].notna(), censored)
-    for (eval_type, grouping), table in kept.assign(place=place).groupby(
+    for (eval_type, grouping), table in onsets[onsets["grouping"] != OVERALL].groupby(
         ["eval_type", "grouping"], observed=True, sort=True
     ):
-        wide = {
-            key: one.set_index("group")["place"]
+        level = float(table["level"].median())
+        here = cells[(cells["eval_type"] == eval_type) & (cells["grouping"] == grouping)]
+        found = _onsets_of_halves(here, level, seed)
+        known: dict[_Training, set[str]] = {
+            (str(key[0]), str(key[1]), str(key[2])): set(one.loc[one["status"] != NONE, "group"])
             for key, one in table.groupby(["series", "model", "seed"], observed=True)
         }
-        for (first, a), (second, b) in combinations(wide.items(), 2):
+        for first, second in combinations(known, 2):
             if (first[2] == ALL_SEEDS) != (second[2] == ALL_SEEDS):
                 continue
-            both = pd.concat([a, b], axis=1, keys=["a", "b"]).dropna()
-            correlation, low, high = _rank_correlation(both)
-            rows.append(
-                {
-                    "model_a": first[1],
-                    "seed_a": first[2],
-                    "model_b": second[1],
-                    "seed_b": second[2],
-                    "eval_type": str(eval_type),
-                    "grouping": str(grouping),
-                    "same_series": first[0] == second[0],
-                    "correlation": correlation,
-                    "ci_low": low,
-                    "ci_high": high,
-                    "n": len(both),
-                    "n_onsets": int(np.isfinite(both).all(axis=1).sum()),
-                }
-            )
+            a, b = found.get(first, {}), found.get(second, {})
+            groups = sorted(known[first] & known[second] & set(a) & set(b))
+            shape = (0, 1 + 2 * N_SPLITS)
+            sides = [
+                np.array([one[name] for name in groups]).reshape(-1, shape[1]) for one in (a, b)
+            ]
+            facts = {
+                "model_a": first[1],
+                "seed_a": first[2],
+                "model_b": second[1],
+                "seed_b": second[2],
+                "eval_type": str(eval_type),
+                "grouping": str(grouping),
+                "same_series": first[0] == second[0],
+                "level": level,
+                "n": len(groups),
+                "n_onsets": int(np.isfinite([side[:, 0] for side in sides]).all(axis=0).sum()),
+            }
+            rows.append(facts | _correlate(*sides))
     return typed(rows, OrderAgreements)
 
 
-def _rank_correlation(both: pd.DataFrame) -> tuple[float, float, float]:
-    """Spearman's correlation and its interval; missing with fewer than five groups, or where all
-    tie.
+def _onsets_of_halves(
+    cells: pd.DataFrame, level: float, seed: int
+) -> dict[_Training, dict[str, np.ndarray]]:
+    """Of each training (series, model, seed) and group: where its curve exceeds the level for good,
+    on all clusters, on the first halves of all splits, and on the second ones; groups with a
+    single cluster have no halves.
     """
-    if len(both) < 5 or (both.nunique() < 2).any():
-        return np.nan, np.nan, np.nan
-    ranks = both.rank()
-    found = float(np.clip(np.corrcoef(ranks["a"], ranks["b"])[0, 1], -1, 1))
-    middle = np.arctanh(np.clip(found, -0.999, 0.999))
-    half = Z95 * np.sqrt((1 + found**2 / 2) / (len(both) - 3))
-    return (
-        found,
-        min(float(np.tanh(middle - half)), found),
-        max(float(np.tanh(middle + half)), found),
+    found: dict[_Training, dict[str, np.ndarray]] = {}
+    rng = np.random.default_rng([seed, N_SPLITS])
+    for group, rows in cells.groupby("group", observed=True, sort=True):
+        columns = ["series", "model", "seed", "step"]
+        wide = rows.pivot_table(
+            index=_CELL, columns=columns, values="mean", observed=True, sort=True
+        )
+        cell = wide.index.to_frame(index=False).astype(str)
+        cluster, names = pd.factorize(cell["cluster"])
+        if len(names) < 2 or np.isnan(level):
+            continue
+        weight = rows.groupby(_CELL, observed=True, sort=True)["n"].max().reindex(wide.index)
+        place = cell.groupby(["condition", "stratum"], sort=True).ngroup().to_numpy()
+        halves = halve(np.zeros(len(names), int), N_SPLITS, rng)[:, cluster]
+        taken = np.vstack([np.ones((1, len(cell)), bool), halves, ~halves])
+        means = _means_of_parts(wide.to_numpy(float).T, taken * weight.to_numpy(float), place)
+        of_column = pd.DataFrame(means, index=wide.columns)
+        trainings: dict[str, list[pd.DataFrame]] = {}
+        for key, part in of_column.groupby(level=[0, 1, 2], observed=True):
+            curve = part.droplevel([0, 1, 2])
+            series, model, of_seed = map(str, key)
+            found.setdefault((series, model, of_seed), {})[str(group)] = _crossings(curve, level)
+            trainings.setdefault(series, []).append(curve)
+        for series, parts in trainings.items():
+            steps = sorted(set.intersection(*(set(one.index) for one in parts)))
+            if len(parts) > 1 and steps:
+                mean = pd.concat([one.loc[steps] for one in parts]).groupby(level=0).mean()
+                own = found.setdefault((series, series, ALL_SEEDS), {})
+                own[str(group)] = _crossings(mean, level)
+    return found
+
+
+def _means_of_parts(values: np.ndarray, weight: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Means of curves over parts of the cells, in which versions and strata weigh equally.
+
+    Args:
+        values: shape (curves, cells).
+        weight: of each cell in each part, 0 where it is in another one, shape (parts, cells).
+        place: version and stratum of each cell, shape (cells,).
+
+    Returns:
+        Shape (curves, parts); missing where a part has no score.
+    """
+    known, filled = (~np.isnan(values)).astype(float), np.nan_to_num(values)
+    of_places = []
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for one in range(int(place.max()) + 1):
+            here = place == one
+            of_places.append(
+                (filled[:, here] @ weight[:, here].T) / (known[:, here] @ weight[:, here].T)
+            )
+    return np.asarray(np.ma.masked_invalid(of_places).mean(axis=0).filled(np.nan))
+
+
+def _crossings(curves: pd.DataFrame, level: float) -> np.ndarray:
+    """Where each column exceeds the level for good, ``crossing``; the index has the steps."""
+    steps, values = curves.index.to_numpy(float), curves.to_numpy()
+    return np.array(
+        [np.nan if np.isnan(one).any() else crossing(steps, one, level) for one in values.T]
     )
+
+
+def _correlate(a: np.ndarray, b: np.ndarray) -> dict[str, float]:
+    """Spearman's correlation of onsets on different halves, with its interval, and on the same
+    items; missing with fewer than five groups, or where all tie.
+
+    Args:
+        a: onsets of one training, shape (groups, 1 + splits + splits).
+        b: of the other one.
+    """
+    n = len(a)
+    same = _spearman(a[:, 0], b[:, 0])
+    halves = [
+        _spearman(a[:, first], b[:, second])
+        for split in range(1, 1 + N_SPLITS)
+        for first, second in ((split, split + N_SPLITS), (split + N_SPLITS, split))
+    ]
+    none = {"correlation": np.nan, "ci_low": np.nan, "ci_high": np.nan, "same_items": same}
+    if np.isnan(halves).mean() > 0.5:
+        return none
+    found = float(np.nanmean(halves))
+    low, high = interval_of_rank(found, n)
+    return none | {"correlation": found, "ci_low": low, "ci_high": high}
+
+
+def interval_of_rank(correlation: float, n: int) -> tuple[float, float]:
+    """The 95% interval of Spearman's correlation of n independent pairs of ranks (Bonett & Wright
+    2000, Psychometrika 65: 23).
+    """
+    middle = np.arctanh(np.clip(correlation, -0.999, 0.999))
+    half = Z95 * np.sqrt((1 + correlation**2 / 2) / (n - 3))
+    low, high = (float(np.tanh(middle + sign * half)) for sign in (-1, 1))
+    return min(low, correlation), max(high, correlation)
+
+
+def _spearman(a: np.ndarray, b: np.ndarray) -> float:
+    known = ~np.isnan(a) & ~np.isnan(b)
+    a, b = a[known], b[known]
+    if len(a) < FEWEST_GROUPS or len(np.unique(a)) < 2 or len(np.unique(b)) < 2:
+        return np.nan
+    return float(np.clip(np.corrcoef(rankdata(a), rankdata(b))[0, 1], -1, 1))
 
 
 def compare_series(cells: pd.DataFrame) -> pd.DataFrame:

@@ -17,12 +17,14 @@ from worldprobe.provenance import Provenance
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Roster
 from worldprobe.report.sheet import (
+    ABSENT,
     INTERVAL,
     Column,
     Sheet,
     as_text,
     decimals,
     number_column,
+    span,
     text_column,
     whole_number,
 )
@@ -48,8 +50,9 @@ SECTION = Section(
     "learning",
     "Learning curves",
     "Accuracy at checkpoints of a training. Chance is 0.5. Bands hold at all checkpoints of a curve"
-    " at once (95%). An onset is where a curve rises above chance and the half width of its band,"
-    " and stays there.",
+    " at once (95%). An onset is where a curve exceeds a level for good; by default the level is"
+    " chance and the half width of the band, which depends on the number of items. Only onsets at"
+    " one level can be compared.",
 )
 #: What a censored onset is called, and its mark; that below the level has the level beside it.
 WORDS = {
@@ -59,11 +62,18 @@ WORDS = {
     ALREADY: "before the first",
     NONE: "too uncertain",
 }
+#: What onsets of different levels are.
+NOT_COMPARABLE = (
+    "Levels differ with the number of items, so these onsets cannot be compared with one another;"
+    " one level for all: `onset_level` in a study, or `series curves --level`."
+)
 #: Whose means a figure shows besides the models': those of the study's ratings, or the paper's
 #: where its items are asked.
 PEOPLE, PEOPLE_OF_PAPER = "people", "people (paper)"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MARKS = {REACHED: "o", OPEN: "o", NEVER: ">", ALREADY: "<"}
+#: Columns of a band's ends.
+BAND = ("band_low", "band_high")
 #: Rows of a map that can be read; of more, those with the highest accuracy over all checkpoints.
 MOST_ROWS = 60
 
@@ -129,14 +139,20 @@ def learning_displays(
             text_column("Series", "name", once=True),
             text_column("Group", "group"),
             number_column("Level", "level"),
-            number_column("Onset", "onset", _step),
+            number_column("Exceeded for good from", "onset", _step),
             Column("95% interval", ("ci_low", "ci_high"), _between),
             text_column("", "state"),
             number_column("Fall", "fall"),
             number_column("From", "fall_from", _step),
             number_column("To", "fall_to", _step),
         )
-        return Sheet("Onsets and falls", kept, columns, notes=_count_onsets(kept))
+        notes = () if has_one_level(kept) else (NOT_COMPARABLE,)
+        return Sheet(
+            "From where curves exceed a level for good, and falls.",
+            kept,
+            columns,
+            notes=(*_count_onsets(kept), *notes),
+        )
 
     def order_table(order_agreements: pd.DataFrame, roster: Roster) -> Sheet:
         kept = order_agreements[order_agreements["grouping"] != OVERALL]
@@ -146,15 +162,22 @@ def learning_displays(
             text_column("and", "model_b"),
             text_column("Seed", "seed_b"),
             text_column("by", "grouping"),
-            number_column("Rank correlation", "correlation", decimals(2)),
-            Column("95% interval", ("ci_low", "ci_high"), _between_correlations),
+            number_column("Level", "level"),
+            number_column("different items", "correlation", decimals(2), over="Rank correlation"),
+            Column("95% interval", ("ci_low", "ci_high"), lambda low, high: span(low, high, 2)),
+            number_column("these items", "same_items", decimals(2), over="Rank correlation"),
             number_column("Groups", "n", as_text),
         )
         return Sheet(
-            "Agreement on the order of onsets",
+            "Agreement on the order of onsets, where curves exceed one level for good.",
             kept,
             columns,
-            notes=_mean_agreement(kept),
+            notes=(
+                "Different items: each training on another random half of each group's clusters,"
+                " mean over splits; only this says that trainings learn groups in a similar order."
+                " These items: all items in both trainings, which share how hard these are.",
+                *_mean_agreement(kept),
+            ),
         )
 
     def spread_table(curves: pd.DataFrame, roster: Roster) -> Sheet:
@@ -200,9 +223,10 @@ def learning_displays(
         title="Onsets",
         inputs=[Onsets],
         caption=(
-            "Where curves rise above chance for good, with 95% intervals. Large: mean over seeds;"
-            " small: seeds. An arrow to the right: not by the last checkpoint; to the left: before"
-            " the first one; an open mark: perhaps after the last one."
+            "Where curves exceed a level for good, with 95% intervals; on the right, the level."
+            " Large: mean over seeds; small: seeds. An arrow to the right: not by the last"
+            " checkpoint; to the left: before the first one; an open mark: perhaps after the last"
+            " one. Groups are in the order of their onsets only where all have one level."
         ),
         **shared,
     )(onsets)
@@ -227,8 +251,8 @@ def learning_displays(
             title="Onsets and falls",
             inputs=[Onsets],
             caption=(
-                "When curves rise above a level for good, and the largest fall that chance does not"
-                " explain."
+                "From where curves exceed a level for good, and the largest fall that chance does"
+                " not explain."
             ),
             **shared,
         )(onset_table),
@@ -237,8 +261,9 @@ def learning_displays(
             title="Order of onsets",
             inputs=[OrderAgreements],
             caption=(
-                "Rank correlation (Spearman) of the onsets in two trainings; the interval is for"
-                " other groups."
+                "Rank correlation (Spearman) of the onsets in two trainings at one level, on"
+                " different halves of the items and on the same items; the interval is for other"
+                " groups (Bonett and Wright 2000)."
             ),
             **(shared | {"when": (has_series, has_several_trainings)}),
         )(order_table),
@@ -307,7 +332,7 @@ def _step(value: Any) -> str:
     ('1,230', '83.9 billion')
     """
     if value is None or np.isnan(value):
-        return ""
+        return ABSENT
     rounded = float(f"{value:.3g}")
     unit, name = next(((one, name) for one, name in _LARGE if rounded >= one), (1.0, ""))
     return f"{rounded / unit:,g}{name}"
@@ -317,13 +342,13 @@ _LARGE = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"))
 
 
 def _between(low: Any, high: Any) -> str:
-    if (low is None or np.isnan(low)) and (high is None or np.isnan(high)):
-        return ""
-    return f"{_step(low) or '…'} to {_step(high) or '…'}"
+    ends = ["…" if _step(one) == ABSENT else _step(one) for one in (low, high)]
+    return ABSENT if ends == ["…"] * 2 else " to ".join(ends)
 
 
-def _between_correlations(low: Any, high: Any) -> str:
-    return "" if low is None or np.isnan(low) else f"{low:.2f} to {high:.2f}"
+def has_one_level(rows: pd.DataFrame) -> bool:
+    """Whether all onsets are those of one level, so that they can be compared."""
+    return bool(rows["level"].dropna().round(6).nunique() < 2)
 
 
 def _count_onsets(rows: pd.DataFrame) -> tuple[str, ...]:
@@ -331,7 +356,7 @@ def _count_onsets(rows: pd.DataFrame) -> tuple[str, ...]:
     groups = rows[rows["grouping"] != OVERALL]
     is_reached = (groups["status"] == REACHED).groupby(groups["name"], sort=False)
     return tuple(
-        f"{name}: onsets of {reached.sum()} of {len(reached)} groups."
+        f"{name}: {reached.sum()} of {len(reached)} groups are shown to exceed the level for good."
         for name, reached in is_reached
     )
 
@@ -364,7 +389,8 @@ def _mean_agreement(rows: pd.DataFrame) -> tuple[str, ...]:
     seeds = rows[rows["correlation"].notna() & rows["same_series"]]
     means = seeds.groupby("grouping")["correlation"].mean()
     return tuple(
-        f"Mean over pairs of seeds, by {name}: {value:.2f}." for name, value in means.items()
+        f"Mean over pairs of seeds on different items, by {name}: {value:.2f}."
+        for name, value in means.items()
     )
 
 
@@ -438,6 +464,7 @@ def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
                     zorder=2,
                 )
                 axes.plot(place, rows["mean"], color=colour, lw=1.3, zorder=4)
+                style.blank(axes, place, rows, "o", 2.2, 4.1, ends=BAND)
             else:
                 axes.plot(place, rows["mean"], color=colour, lw=0.4, alpha=0.7, zorder=3)
         _label_steps(axes, here["step"].to_numpy(float), size, across)
@@ -455,6 +482,7 @@ def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
     handles: list[Any] = [
         style.handle(color=colour, lw=1.3, label=name) for name, colour in names.items()
     ]
+    handles += style.hollow(curves[_is_main(curves)], ends=BAND)
     handles += [style.chance_line("chance")] + (
         [style.human_patch(people["name"].iloc[0])] if len(people) else []
     )
@@ -463,38 +491,50 @@ def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
 
 
 def draw_onsets(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """A row for each group, in the order of onsets; a panel for each series."""
+    """A row for each group with its level, in the order of onsets where the level is one; a panel
+    for each series.
+    """
     size = style.label_size(width)
     main = frame[_is_main(frame)]
     late = main["onset"].fillna(np.inf).mask(main["status"] == ALREADY, -np.inf)
-    groups = list(
-        main.assign(late=late)
-        .groupby("group", sort=False)["late"]
-        .median()
-        .sort_values(kind="stable")
-        .index
-    )
+    median = main.assign(late=late).groupby("group", sort=False)["late"].median()
+    is_comparable = has_one_level(main)
+    groups = list((median.sort_values(kind="stable") if is_comparable else median).index)
     names = list(dict.fromkeys(frame["name"]))
     left = style.widest(["all" if one == "all" else one for one in groups], size) + 0.2
     figure, grid, across = style.grid(
-        width, len(names), len(names), max(0.17 * len(groups), 0.3), left, head=0.3, foot=0.4
+        width,
+        len(names),
+        len(names),
+        max(0.17 * len(groups), 0.3),
+        left,
+        gap=0.42,
+        head=0.3,
+        foot=0.4 if is_comparable else 0.52,
+        right=0.42,
     )
     known = frame[["onset", "ci_low", "ci_high"]].to_numpy(float).ravel()
     known = known[np.isfinite(known) & (known > 0)]
     first, last = (known.min() / 1.5, known.max() * 1.5) if len(known) else (1.0, 10.0)
+    soft: dict[str, Any] = {"fontsize": size, "color": style.SOFT_INK, "va": "center"}
     for number, (axes, name) in enumerate(zip(grid, names, strict=True)):
         here = frame[frame["name"] == name]
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda value, _: _power_of_ten(round(np.log10(value))))
         is_large = _is_main(here)
+        axes.text(1.03, -0.75, "level", transform=axes.get_yaxis_transform(), **soft)
         for row, large in zip(here.to_dict("records"), is_large, strict=True):
+            y = groups.index(row["group"]) + (0 if large else 0.22)
+            if large:
+                level = decimals(2)(row["level"])
+                axes.text(1.03, y, level, transform=axes.get_yaxis_transform(), **soft)
             if row["status"] == NONE:
                 continue
-            y = groups.index(row["group"]) + (0 if large else 0.22)
             place = {NEVER: last, ALREADY: first}.get(
                 row["status"], row["onset"] if np.isfinite(row["onset"]) else last
             )
-            if large and row["status"] in (REACHED, OPEN):
+            has_interval = bool(np.isfinite([row["ci_low"], row["ci_high"]]).any())
+            if large and row["status"] in (REACHED, OPEN) and has_interval:
                 low = row["ci_low"] if np.isfinite(row["ci_low"]) else first
                 axes.hlines(
                     y,
@@ -508,6 +548,8 @@ def draw_onsets(frame: pd.DataFrame, width: str = "double") -> Figure:
                 if row["status"] != OPEN
                 else {"facecolors": "white", "edgecolors": row["colour"]}
             )
+            if row["status"] == OPEN and not has_interval:
+                looks["edgecolors"] = style.GREY
             axes.scatter(
                 [place],
                 [y],
@@ -520,8 +562,10 @@ def draw_onsets(frame: pd.DataFrame, width: str = "double") -> Figure:
         style.name_rows(axes, groups, size, is_first=number == 0)
         axes.set_xlim(first / 1.1, last * 1.1)
         axes.minorticks_off()
-        axes.set_xlabel(here["unit"].iloc[0], fontsize=size)
+        axes.set_xlabel(f"exceeded for good from ({here['unit'].iloc[0]})", fontsize=size)
         axes.set_title(style.shortened(name, size, across), fontsize=size)
+    if not is_comparable:
+        style.corner_note(figure, "levels differ: these onsets cannot be compared", size)
     return figure
 
 

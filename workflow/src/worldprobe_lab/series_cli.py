@@ -304,14 +304,14 @@ def curves_(
     agreements_out: Path,
     out: Path,
 ) -> None:
-    """Compute learning curves with bands, and when they rise above a level for good.
+    """Compute learning curves with bands, and from where on they exceed a level for good.
 
     How far trainings agree on the order of groups is computed as well.
 
     Args:
         scores: checkpoint_scores tables of one benchmark
         level: accuracy from which something counts as learned (default: chance and the half width
-            of the curve's band)
+            of the curve's band, with which onsets of different curves are not comparable)
         onsets_out: onsets table
         agreements_out: order_agreements table
         out: curves table
@@ -357,7 +357,7 @@ def curves_(
         traced.append(trace(rows, units[str(series)].pop(), over, level, seed))
     traced = traced or [trace(rows_of_all, "", over)]
     curves, onsets = (pd.concat(tables, ignore_index=True) for tables in zip(*traced, strict=True))
-    agreements = agree(onsets)
+    agreements = agree(onsets, rows_of_all, seed)
     details: dict[str, Any] = {"left_out": left_out} if left_out else {}
     if facts[0].get("people") and all(fact.get("people") == facts[0]["people"] for fact in facts):
         details["people"] = facts[0]["people"]

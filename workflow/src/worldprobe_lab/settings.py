@@ -153,6 +153,11 @@ class SharedSettings(study.SharedSettings):
     their cards have a `series`.
     """
 
+    onset_level: Annotated[float, Field(gt=0.5, lt=1)] | None = None
+    """Accuracy that learning curves and layers must exceed for good. Null takes chance and the half
+    width of each curve's band; such onsets cannot be compared with one another.
+    """
+
 
 class Site(study.Site):
     """A cluster that scores series."""

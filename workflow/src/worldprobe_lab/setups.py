@@ -87,10 +87,9 @@ def _setups(summaries: pd.DataFrame, roster: Roster, by: str, metric: str) -> pd
             ),
             roster,
         )
-        scored = every[
-            every.eval_type == "logprobs"
-        ]  # the order of all other figures, where there is one
-        order = selection.domain_order(scored if len(scored) else every, roster)
+        # the order of all other figures, where there is one
+        has_scores = (every.eval_type == "logprobs").any()
+        order = selection.domain_order(summaries, roster, "logprobs" if has_scores else None)
         means = (
             every.groupby(["group", "eval_type"], sort=False)["mean"]
             .agg(["mean", "count"])

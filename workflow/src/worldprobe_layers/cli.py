@@ -14,8 +14,8 @@ def layers(items: Path, /, *, model: ModelOptions, every: Count = 1, out: Path) 
     """Score items by LogProbs after each layer of a causal model, by the logit lens.
 
     The state after a layer goes through the model's own final norm and output projection. Prints
-    accuracy by layer, and the first layer from which on it is above chance. To
-    draw this table as curves by domain, use `worldprobe series curves`.
+    accuracy by layer, and from which layer on it exceeds a level for good. To draw this table as
+    curves by domain, use `worldprobe series curves`.
 
     Args:
         items: items table

@@ -1,4 +1,4 @@
-"""Accuracy by layer: a figure by domain, and a table of where it rises above chance."""
+"""Accuracy by layer: a figure by domain, and a table of where it exceeds a level."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from worldprobe.report.sheet import (
     text_column,
 )
 from worldprobe_lab.contracts import REACHED, Curves, Onsets
-from worldprobe_lab.learning_curves import WORDS
+from worldprobe_lab.learning_curves import BAND, NOT_COMPARABLE, WORDS, has_one_level
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,7 +77,8 @@ def draw_layers(frame: pd.DataFrame, width: str = "double") -> Figure:
         for name, rows in frame[frame["group"] == group].groupby("name", sort=False):
             band = (rows["step"], rows["band_low"], rows["band_high"])
             axes.fill_between(*band, color=looks[name], alpha=0.2, lw=0)
-            axes.plot(rows["step"], rows["mean"], color=looks[name], lw=1.2, marker=".", ms=3)
+            axes.plot(rows["step"], rows["mean"], color=looks[name], lw=1.2, marker="o", ms=1.6)
+            style.blank(axes, rows["step"], rows, "o", 2.2, ends=BAND)
         axes.set_ylim(*limits)
         axes.set_xlim(0, max(frame["step"].max(), 1) * 1.03)
         title = "all" if group == "all" else group
@@ -89,7 +90,8 @@ def draw_layers(frame: pd.DataFrame, width: str = "double") -> Figure:
         if number % per_row == 0:
             axes.set_ylabel("accuracy", fontsize=size)
     handles = [style.handle(color=colour, lw=1.2, label=name) for name, colour in looks.items()]
-    style.legend(figure, [*handles, style.chance_line("chance")], 4, size)
+    handles += [*style.hollow(frame, ends=BAND), style.chance_line("chance")]
+    style.legend(figure, handles, 4, size)
     return figure
 
 
@@ -97,8 +99,11 @@ def draw_layers(frame: pd.DataFrame, width: str = "double") -> Figure:
     name="layer_onsets",
     inputs=[Input(Onsets, "layers/onsets.parquet")],
     section=SECTION.id,
-    title="Where accuracy leaves chance",
-    caption="The layer from which on accuracy is above chance by the half width of its band.",
+    title="From which layer accuracy exceeds a level",
+    caption=(
+        "The layer from which on accuracy exceeds a level for good: by default chance and the half"
+        " width of its band, which depends on the number of items."
+    ),
     when=are_read,
 )
 def layer_onsets(onsets: pd.DataFrame, roster: Roster) -> Sheet:
@@ -108,20 +113,22 @@ def layer_onsets(onsets: pd.DataFrame, roster: Roster) -> Sheet:
         state=lambda rows: rows["status"].map(WORDS | {REACHED: ""}),
     )
     kept = kept.sort_values(["name", "grouping", "group"], key=_overall_first, kind="stable")
+    comparable = () if has_one_level(kept) else (NOT_COMPARABLE,)
     return Sheet(
-        "Where accuracy leaves chance",
+        "From which layer accuracy exceeds a level for good.",
         kept.reset_index(drop=True),
         (
             MODEL_ONCE,
             text_column("Group", "group"),
-            number_column("Layer", "onset", decimals(1)),
+            number_column("Level", "level"),
+            number_column("Exceeded for good from layer", "onset", decimals(1)),
             Column("95% interval", ("ci_low", "ci_high"), lambda low, high: span(low, high, 1)),
             text_column("", "state", str),
-            number_column("Level", "level"),
         ),
         notes=(
             "Accuracy is interpolated between layers that were read. The interval is for other"
             " pairs of concepts; a dash: one end is beyond the layers.",
+            *comparable,
         ),
         group="name",
     )

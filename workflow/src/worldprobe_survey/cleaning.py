@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from worldprobe.analysis.reliability import correlations, halve, step_up
 from worldprobe.errors import UserError
 from worldprobe_survey.contracts import ANSWERS
 from worldprobe_survey.study_settings import Cleaning
@@ -570,11 +571,7 @@ def halve_people(groups: pd.Series, random: np.random.Generator) -> np.ndarray:
     """Which half each person is in, 0 or 1: as many of each group in either as possible; the odd
     one is drawn.
     """
-    half = np.zeros(len(groups), dtype=np.int64)
-    for places in _places(groups):
-        shuffled = random.permutation(places)
-        half[shuffled[: (len(places) + int(random.integers(2))) // 2]] = 1
-    return half
+    return halve(pd.factorize(groups, sort=True)[0], 1, random)[0].astype(np.int64)
 
 
 def split_half(answers: pd.DataFrame, n_splits: int, seed: int) -> Reliability | None:
@@ -607,7 +604,7 @@ def split_half(answers: pd.DataFrame, n_splits: int, seed: int) -> Reliability |
             return None
         first, second = sums[:, is_both] / counts[:, is_both]
         r = correlate(first, second)
-        found.append(2 * r / (1 + r) if r > -1 else np.nan)
+        found.append(step_up(r))
         sizes.append(int(is_both.sum()))
     mean, n_cells = float(np.mean(found)), round(float(np.mean(sizes)))
     answered = np.bincount(cell)
@@ -630,20 +627,7 @@ def correlate(first: np.ndarray, second: np.ndarray) -> float:
     >>> correlate(np.array([1.0, 2, 3]), np.array([2.0, 4, 6]))
     1.0
     """
-    a, b = first - first.mean(), second - second.mean()
-    product = float((a * a).sum() * (b * b).sum())
-    return (
-        float(np.clip((a * b).sum() / np.sqrt(product), -1, 1)) if product > 1e-18 else float("nan")
-    )
-
-
-def _places(groups: pd.Series) -> list[np.ndarray]:
-    return [
-        np.asarray(places)
-        for _, places in sorted(
-            groups.reset_index(drop=True).groupby(groups.to_numpy()).indices.items()
-        )
-    ]
+    return float(np.clip(correlations(first[None], second[None])[0], -1, 1))
 
 
 #: What is known of a person's correlation.

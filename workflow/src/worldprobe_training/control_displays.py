@@ -310,7 +310,8 @@ def _with_legend(figure: Figure, frame: pd.DataFrame, width: str) -> Figure:
         if group in set(frame["group"])
     ]
     columns, size = (5, style.BODY) if width == "double" else (2, style.SMALL)
-    style.legend(figure, [*handles, style.chance_line("chance")], columns, size)
+    handles += [*style.hollow(frame), style.chance_line("chance")]
+    style.legend(figure, handles, columns, size)
     return figure
 
 

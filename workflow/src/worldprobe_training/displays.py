@@ -167,7 +167,7 @@ def draw_finetuning(frame: pd.DataFrame, width: str = "double") -> Figure:
     left, gap, height = 0.42, 0.14, 1.3
     block_height = 2 * height + 0.72
     columns = 4 if width == "double" else 2
-    foot = 0.12 + 0.14 * -(-(len(marks) + 1) // columns)
+    foot = 0.12 + 0.14 * -(-(len(marks) + 2) // columns)
     plot = (style.WIDTHS[width] - left - 0.1 - gap * (min(per_row, len(bases)) - 1)) / min(
         per_row, len(bases)
     )
@@ -192,7 +192,8 @@ def draw_finetuning(frame: pd.DataFrame, width: str = "double") -> Figure:
         )
         for n, mark in enumerate(marks)
     ]
-    style.legend(figure, [*handles, style.chance_line("chance, no bias")], columns, size)
+    handles += [*style.hollow(frame), style.chance_line("chance, no bias")]
+    style.legend(figure, handles, columns, size)
     return figure
 
 

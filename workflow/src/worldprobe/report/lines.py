@@ -58,7 +58,8 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
                 continue
             colour, mark = looks[model]
             if style.is_at(line, 0.5).all():
-                axes.plot(line["x"], line["mean"], color=style.GREY, lw=0.6, marker=".", ms=2)
+                axes.plot(line["x"], line["mean"], color=style.GREY, lw=0.6, marker="o", ms=1.6)
+                style.blank(axes, line["x"], line, "o", 2.4)
                 n_grey += 1
             else:
                 shift = 0.2 * ((nth + 0.5) / len(models) - 0.5)

@@ -304,6 +304,7 @@ def dots(
     marker: str = "o",
     size: float = 16,
     faces: Any = None,
+    certain: tuple[str, str] | None = None,
 ) -> None:
     """Marks with intervals; those without are hollow and grey.
 
@@ -317,10 +318,12 @@ def dots(
         marker: form of the marks.
         size: of the marks.
         faces: their inner colours, where these differ.
+        certain: columns of the intervals' ends, where lines show something else, as ranges over
+            versions do.
     """
     axes.hlines(y, rows[ends[0]], rows[ends[1]], color=colour, lw=0.9, zorder=2)
     is_known = rows[x].notna().to_numpy()
-    is_hollow = lacks_interval(rows, ends).to_numpy()[is_known]
+    is_hollow = lacks_interval(rows, certain or ends).to_numpy()[is_known]
     edges = _of_each(colour, is_known)
     inner = edges if faces is None else _of_each(faces, is_known)
     rims = edges if faces is not None else _of_each("white", is_known)
@@ -366,10 +369,16 @@ def line(
 
 
 def blank(
-    axes: Axes, x: Any, rows: pd.DataFrame, marker: str, size: float, zorder: float = 3
+    axes: Axes,
+    x: Any,
+    rows: pd.DataFrame,
+    marker: str,
+    size: float,
+    zorder: float = 3,
+    ends: tuple[str, str] = ("ci_low", "ci_high"),
 ) -> None:
     """Hollow marks over those of a line's means that have no interval."""
-    is_hollow = lacks_interval(rows).to_numpy()
+    is_hollow = lacks_interval(rows, ends).to_numpy()
     places = np.asarray(x, dtype=float)[is_hollow]
     looks: dict[str, Any] = {"ls": "", "mfc": "white", "mec": GREY, "mew": 0.6, "ms": size}
     axes.plot(places, rows["mean"][is_hollow], marker=marker, zorder=zorder, **looks)

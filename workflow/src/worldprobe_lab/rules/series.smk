@@ -52,8 +52,9 @@ rule trace_series_curves:
         ENVS / "analysis.yaml"
     params:
         code=digest_code("series curves"),
+        level="" if study["onset_level"] is None else f"--level {study['onset_level']}",
     message:
         "Tracing the learning curves of {wildcards.benchmark}"
     shell:
-        "worldprobe series curves {input.score_tables:q} --onsets-out {output.onset_table:q}"
+        "worldprobe series curves {input.score_tables:q} {params.level} --onsets-out {output.onset_table:q}"
         " --agreements-out {output.agreement_table:q} --out {output.curve_table:q} &> {log:q}"

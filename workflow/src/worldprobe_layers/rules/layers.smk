@@ -33,7 +33,7 @@ rule read_layers:
 
 
 use rule trace_series_curves as trace_layer_series_curves with:
-    """Accuracy over layers with bands, and from which layer on it is above chance."""
+    """Accuracy over layers with bands, and from which layer on it exceeds a level for good."""
     input:
         score_tables=expand(
             "<ewok>/layers/scores/{model}.parquet", model=study["ewok"]["layers"]["models"]

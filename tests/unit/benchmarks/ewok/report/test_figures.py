@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection, PathCollection, QuadMesh
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from worldprobe.benchmark import taken_by
@@ -144,25 +143,6 @@ def test_a_lollipop_is_open_where_the_correlation_is_not_significant(paper_study
     faces = [face for collection in dots for face in collection.get_facecolors()]
     assert sum(np.allclose(face[:3], 1) for face in faces) == (rows.stars == "").sum()
     assert len(faces) == len(rows)
-
-
-@pytest.mark.parametrize("name", ["scaling", "design_features"])
-def test_means_of_models_without_interval_are_hollow(small_study, name):
-    """They were drawn like those that have one."""
-    bare = small_study.summaries.assign(ci_low=np.nan, ci_high=np.nan)
-    found = []
-    for summaries in (small_study.summaries, bare):
-        inputs = {"summaries": summaries, "correlations": small_study.correlations}
-        display = FIGURES[name]
-        tables = [inputs[one.name] for one in display.inputs]
-        figure = display.draw(as_saved(display(*tables, small_study.roster)))
-        lines = [line for axes in figure.axes for line in axes.lines]
-        hollow = [line for line in lines if to_hex(line.get_markeredgecolor()) == GREY]
-        labels = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-        found.append((sum(len(line.get_xdata()) for line in hollow), "no interval" in labels))
-    assert found[0] == (0, False)
-    assert found[1][0] >= len(small_study.roster.models) - 1
-    assert found[1][1]
 
 
 def test_a_concept_called_null_keeps_its_name():

@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worldprobe.benchmarks.ewok import report
 from worldprobe.benchmarks.ewok.contracts import Reproduction, Summaries
+from worldprobe.benchmarks.ewok.figures import accuracy as figures
 from worldprobe.benchmarks.ewok.tables import accuracy, materials, statistics
+from worldprobe.benchmarks.ewok.vocabulary import RELIABILITY
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Model, Roster
@@ -81,9 +84,46 @@ def test_table_2_takes_best_and_average_over_trained_models_only(small_study):
     assert frame.llm_best.to_dict() == pytest.approx(
         trained.groupby("group")["mean"].max().to_dict()
     )
-    assert frame.llm_average.is_monotonic_decreasing
     assert "Human" not in [column.heading for column in sheet.columns]
     assert "Untrained" in " ".join(sheet.notes)
+
+
+@pytest.mark.parametrize(("value", "is_sorted"), [(0.31, False), (0.72, True), (None, False)])
+def test_domains_are_sorted_by_accuracy_only_where_they_differ_reliably(
+    small_study, value, is_sorted
+):
+    """The default study's profile has a reliability of about 0 and was sorted all the same."""
+    summaries = with_reliability(small_study.summaries, value)
+    sheet = accuracy.accuracy_by_domain(summaries, small_study.roster)
+    assert sheet.frame.llm_average.is_monotonic_decreasing == is_sorted
+    assert (sheet.frame.domain.tolist() == sorted(sheet.frame.domain)) == (not is_sorted)
+    note = " ".join(sheet.notes)
+    assert ("do not differ reliably" in note) == (value == 0.31)
+    assert ("not known" if value is None else f"0.30 to {value + 0.01:.2f}") in note
+    frame = figures.accuracy_by_domain(summaries, small_study.roster)
+    assert list(dict.fromkeys(frame.panel))[:-1] == sheet.frame.domain.tolist()
+    assert frame["note"].unique().tolist() == [sheet.notes[1]]
+    drawn = figures.draw_by_domain(frame)
+    assert "reliability of domains" in drawn.texts[0].get_text()
+    domains = report.find_domains(summaries, small_study.roster)[1]
+    assert [one.id for one in domains] == sheet.frame.domain.tolist()
+    last = list(small_study.roster.models)[-1]
+    own = report.domains_sheet(summaries, [last], small_study.roster)
+    assert own.frame["mean"].is_monotonic_decreasing == is_sorted
+    assert (own.frame["group"].tolist() == sorted(own.frame["group"])) == (not is_sorted)
+    assert "reliability of domains" in own.notes[1]
+
+
+def with_reliability(summaries, value):
+    """The summaries with the reliability of each model, one of which has 0.3."""
+    models = [one for one in summaries.model.unique() if one.startswith("control")]
+    if value is None:
+        return summaries
+    rows = summaries.iloc[[0] * len(models)].assign(
+        model=models, eval_type="logprobs", condition="all", metric="accuracy", group="all",
+        grouping=RELIABILITY, mean=[0.3, *[value + 0.01] * (len(models) - 1)],
+    )  # fmt: skip
+    return pd.concat([summaries, rows], ignore_index=True)
 
 
 def test_table_2_has_the_human_column_where_there_are_ratings(paper_study):

@@ -224,8 +224,8 @@ def _lead(means: pd.DataFrame, items: dict[str, Any], values: dict[str, Any]) ->
 def domains_sheet(
     summaries: pd.DataFrame, models: Sequence[str], roster: Roster, eval_type: str = "logprobs"
 ) -> Sheet:
-    """Domains of some models from the highest to the lowest mean, and those that are lower on
-    other items too.
+    """Domains of some models, from the highest to the lowest mean where a model's domains differ
+    reliably, and those that are lower on other items too.
     """
     from worldprobe.analysis.comparisons import at_once  # SciPy, which Snakemake need not load
 
@@ -233,8 +233,11 @@ def domains_sheet(
     rows = rows[(rows.grouping == "domain") & (rows.eval_type == eval_type)]
     n_intervals = int(rows.loc[rows["model"].isin(models), "ci_low"].notna().sum())
     parts, findings = [], []
+    known = selection.all_reliabilities(summaries, eval_type).reindex(list(models)).dropna()
     for model in models:
-        own = rows[rows.model == model].sort_values(["mean", "group"], ascending=[False, True])
+        own = rows[rows.model == model].sort_values("group")
+        if selection.are_reliable(known[known.index == model]):
+            own = own.sort_values("mean", ascending=False, kind="stable")
         ends = at_once(own, n_intervals)
         domains = own["group"].map(selection.in_words)
         lower = [", ".join(domains[ends["ci_high"] < low]) for low in ends["ci_low"]]
@@ -260,6 +263,7 @@ def domains_sheet(
         ),
         notes=(
             "The last two columns use wider intervals, which hold for all rows at once.",
+            *([selection.say_reliability(known, roster)] if parts else []),
             *(interval_notes(frame, frame["name"] + ", " + frame["domain"]) if parts else ()),
         ),
         finding=" ".join(findings),
@@ -389,12 +393,7 @@ def _overview(
     found = {}
     wanted = [("overall", ["all"])]
     if (summaries.grouping == "domain").any():
-        wanted.append(
-            (
-                "domain",
-                selection.domain_order(selection.pick(summaries, "domain", eval_type), roster),
-            )
-        )
+        wanted.append(("domain", selection.domain_order(summaries, roster, eval_type)))
     for grouping, groups in wanted:
         rows = selection.over_versions(selection.pick(summaries, grouping, eval_type))
         if counted:
@@ -449,7 +448,9 @@ class Domain:
 def find_domains(
     summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs"
 ) -> tuple[list[str], list[Domain]]:
-    """Names of the models (the columns) and the domains in the order of the models' mean."""
+    """Names of the models (the columns) and the domains in their order
+    (``selection.domain_order``).
+    """
     rows = selection.over_versions(selection.pick(summaries, "domain", eval_type))
     models = roster.in_order(selection.language_models(rows).model)
     counted = selection.subjects(rows, roster).model.unique()
@@ -459,7 +460,7 @@ def find_domains(
         else rows.iloc[:0]
     )
     found = []
-    for domain in selection.domain_order(rows, roster):
+    for domain in selection.domain_order(summaries, roster, eval_type):
         here = rows[rows.group == domain].set_index("model")["mean"]
         means, human = here.reindex(counted), here.get(HUMAN)
         inside = concepts[concepts.group.str.startswith(f"{domain}/")]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pandas as pd
 
+from worldprobe.analysis.reliability import RELIABLE
 from worldprobe.benchmark import Option
 from worldprobe.benchmarks.ewok.vocabulary import (
     EVAL_TYPES,
     GENERATIONS,
     NO_PAIRING,
     PARADIGMS,
+    RELIABILITY,
     SHOTS,
     has_pairing,
     is_prompted,
@@ -20,6 +22,7 @@ from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.registry import BASELINES
 from worldprobe.report.findings import counted_of
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
+from worldprobe.report.sheet import decimals
 
 EVAL_TYPE = Option("eval_type", "way of asking", EVAL_TYPES)
 METRIC = Option(
@@ -28,6 +31,8 @@ METRIC = Option(
     ("accuracy", "strict", "pairing"),
 )
 SETUP = Option("setup", "prompting set-up", tuple(f"{g}_{s}" for g in GENERATIONS for s in SHOTS))
+#: Models that are named with their reliability.
+MOST_LISTED = 4
 #: Baseline -> the only eval_type under which it has rows; it is shown with every eval_type of the
 #: models.
 BASELINE_TYPES = {HUMAN: "human_likert", **dict(zip(BASELINES, BASELINES, strict=True))}
@@ -99,11 +104,65 @@ def subjects(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     return models[models.model.isin(counted_of(list(models.model.unique()), roster))]
 
 
-def domain_order(rows: pd.DataFrame, roster: Roster) -> list[str]:
-    """Domains from the highest to the lowest mean over the language models of these rows (the
-    paper's order in Figure 4).
+def all_reliabilities(
+    summaries: pd.DataFrame, eval_type: str | None = "logprobs"
+) -> pd.Series[float]:
+    """Model -> split-half reliability of its accuracy by domain (None: the median of its ways of
+    asking), without those of whom it is not known.
     """
-    means = subjects(over_versions(rows), roster).groupby("group")["mean"].mean().reset_index()
+    is_meant = (summaries.grouping == RELIABILITY) & (summaries.metric == "accuracy")
+    rows = summaries[is_meant & summaries["mean"].notna()]
+    rows = rows if eval_type is None else rows[rows.eval_type == eval_type]
+    return rows.groupby("model", sort=False, observed=True)["mean"].median()
+
+
+def reliabilities(
+    summaries: pd.DataFrame, roster: Roster, eval_type: str | None = "logprobs"
+) -> pd.Series[float]:
+    """The same of those whom findings are about, in their order."""
+    known = all_reliabilities(summaries, eval_type)
+    counted = subjects(known.rename_axis("model").reset_index(), roster)["model"]
+    return known.reindex(roster.in_order(counted))
+
+
+def say_reliability(found: pd.Series[float], roster: Roster) -> str:
+    """How reliably domains differ, as a sentence, and what follows for their order."""
+    if found.empty:
+        return (
+            "Split-half reliability of domains: not known (too few pairs of concepts), so they are"
+            " in the order of the materials."
+        )
+    show = decimals(2)
+    numbers = f"{show(found.min())} to {show(found.max())}, median {show(found.median())}"
+    if len(found) <= MOST_LISTED:
+        numbers = ", ".join(
+            f"{roster[str(model)].name} {show(value)}" for model, value in found.items()
+        )
+    said = f"Split-half reliability of domains: {numbers}."
+    if are_reliable(found):
+        return said
+    return (
+        f"{said} Below {RELIABLE:g}, domains do not differ reliably; they are in the order of the"
+        " materials."
+    )
+
+
+def are_reliable(found: pd.Series[float]) -> bool:
+    """Whether domains may be sorted, by the median of ``reliabilities``."""
+    return bool(len(found) and found.median() >= RELIABLE)
+
+
+def domain_order(
+    summaries: pd.DataFrame, roster: Roster, eval_type: str | None = "logprobs"
+) -> list[str]:
+    """Domains from the highest to the lowest mean over the language models that findings are about
+    (the paper's order in Figure 4), if they differ reliably; else in the order of the materials,
+    by name.
+    """
+    rows = over_versions(pick(summaries, "domain", eval_type))
+    if not are_reliable(reliabilities(summaries, roster, eval_type)):
+        return sorted(map(str, language_models(rows)["group"].unique()))
+    means = subjects(rows, roster).groupby("group")["mean"].mean().reset_index()
     return [
         str(name) for name in means.sort_values(["mean", "group"], ascending=[False, True])["group"]
     ]

@@ -27,6 +27,8 @@ OFFICIAL_TEXTS = ("Context1", "Context2", "Target1", "Target2")
 
 #: The grouping of means that give every pair of concepts the same weight.
 PAIRS = "concept pairs"
+#: Grouping of the split-half reliability of a profile over domains, whose rows are not means.
+RELIABILITY = "reliability of domains"
 CONTEXT_TYPES = ("direct", "indirect")
 
 #: Whether the items of a version share their fillings, as the paper's do, or each has its own.

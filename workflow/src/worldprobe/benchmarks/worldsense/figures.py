@@ -11,7 +11,6 @@ from worldprobe.benchmarks.worldsense import outputs
 from worldprobe.benchmarks.worldsense.selection import (
     PROMPTINGS,
     SUMMARIES,
-    interval_ends,
     main_promptings,
     main_set,
     of_main,
@@ -126,7 +125,7 @@ def _with_amplitude(accuracy: pd.DataFrame, summaries: pd.DataFrame) -> pd.DataF
     most that they can be. Where a problem's interval contains 0, the size of its bias may be 0.
     """
     bias = pick(summaries, "problem", BIAS)
-    ends = interval_ends(bias)
+    ends = bias[["ci_low", "ci_high"]]
     sizes = bias.assign(mean=bias["mean"].abs(), ci_high=ends.abs().max(axis=1, skipna=False))
     sizes["ci_low"] = (
         ends.abs().min(axis=1, skipna=False).mask(ends["ci_low"] * ends["ci_high"] < 0, 0)

@@ -132,14 +132,6 @@ def count_tuples(rows: pd.DataFrame, summaries: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def interval_ends(rows: pd.DataFrame) -> pd.DataFrame:
-    """The ends of intervals over skins; where several skins are all alike, the mean. One skin has
-    none.
-    """
-    alike = rows["mean"].where(rows["n_clusters"] > 1)
-    return pd.DataFrame({name: rows[name].fillna(alike) for name in ("ci_low", "ci_high")})
-
-
 def sorted_by(frame: pd.DataFrame, ranks: Iterable[tuple[Any, ...]]) -> pd.DataFrame:
     """The rows in the order of their ranks."""
     known = list(ranks)

@@ -44,7 +44,8 @@ from worldprobe.report.sheet import (
 
 OURS, PAPERS = "this run", "paper"
 UNITS = (
-    "Chance is 0.5; bias runs from −1 to 1; ± is 1.96 standard errors over tuples, as in the paper."
+    "Chance is 0.5; bias runs from −1 to 1; ± is 1.96 standard errors over tuples, as in the paper;"
+    " a dash: all tuples are alike, or too few to say."
 )
 #: Ternary relations of a description, by its complexity.
 TERNARY = {"0": "none", "1": "one", "2": "all but one"}
@@ -53,22 +54,41 @@ PUBLISHED = "Rows of the paper: its printed numbers, on its own test set."
 
 
 #: How the precision of a mean is shown: by the paper's interval over tuples, or ours over skins.
-_SPREAD = dict.fromkeys(("accuracy_corrected", "strict", "bias"), ("conf95",)) | {
+_SPREAD: dict[str, tuple[str, ...]] = {
+    "accuracy_corrected": ("conf95",),
+    "strict": ("conf95",),
+    "bias": ("conf95",),
     "invalid": (),
     "consistency": ("ci_low", "ci_high"),
 }
 
 
 def show_mean(metric: object, mean: object, half_width: object) -> str:
-    """A mean with half of its interval.
+    """A mean with half of its interval; a dash in place of one that is no interval.
 
     >>> show_mean("accuracy", 0.648, 0.0112), show_mean("bias", -0.341, 0.01)
     ('0.648 ±0.011', '−0.34 ±0.01')
+    >>> show_mean("accuracy", 0.5, 0.98), show_mean("bias", 0.0, 0.98), show_mean("bias", 1.0, 0.0)
+    ('0.500 –', '0.00 ±0.98', '1.00 –')
     """
     if is_absent(mean):
         return ABSENT
-    show = decimals(2 if metric == "bias" else 3)
-    return show(mean) if is_absent(half_width) else f"{show(mean)} ±{show(half_width)}"
+    show, most = (decimals(2), 1.0) if metric == "bias" else (decimals(3), 0.5)
+    if is_absent(half_width) or not 0 < float(str(half_width)) < most:
+        return f"{show(mean)} {ABSENT}"
+    return f"{show(mean)} ±{show(half_width)}"
+
+
+def _show_either(metric: object, mean: object, half_width: object, source: object) -> str:
+    """As ``show_mean``; of the paper, what it prints."""
+    if source == PAPERS and is_absent(half_width) and not is_absent(mean):
+        return decimals(2 if metric == "bias" else 3)(mean)
+    return show_mean(metric, mean, half_width)
+
+
+def _certain(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows whose means have the paper's half width only where they have an interval of ours."""
+    return rows.assign(conf95=rows["conf95"].where(rows["ci_low"].notna()))
 
 
 def _show_consistency(mean: object, low: object, high: object) -> str:
@@ -98,6 +118,7 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """One row per model and prompting: accuracy, its variants, bias and invalid answers (Table
     2).
     """
+    summaries = _certain(summaries)
     rows = selection.pick(summaries, OVERALL)
     rows = rows[rows["condition"] == selection.main_set(rows)]
     key = ["model", "eval_type"]
@@ -141,7 +162,7 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
             ("consistency", "consistency_ci_low", "consistency_ci_high"),
             _show_consistency,
         ),
-        number_column("Paper", "published", lambda mean: show_mean("accuracy", mean, None)),
+        number_column("Paper", "published"),
     ]
     if frame["published"].isna().all():
         columns.pop()
@@ -385,7 +406,7 @@ def grid(
     ``theirs``.
     """
     keys = list(row_keys)
-    ours = rows.assign(source=OURS)
+    ours = _certain(rows).assign(source=OURS)
     theirs = _published(rows, keys, column, roster, table) if theirs is None else theirs
     every = pd.concat([ours, theirs], ignore_index=True) if len(theirs) else ours
     every["metric"] = every["metric"].fillna("accuracy")
@@ -399,7 +420,10 @@ def grid(
     headings = {value: selection.PROBLEM_NAMES.get(value, value) for value in values}
     columns = [
         Column(
-            headings[value], ("metric", f"{value}_mean", f"{value}_conf95"), show_mean, over=over
+            headings[value],
+            ("metric", f"{value}_mean", f"{value}_conf95", "source"),
+            _show_either,
+            over=over,
         )
         for value in values
     ]

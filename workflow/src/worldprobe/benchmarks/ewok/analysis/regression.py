@@ -564,7 +564,7 @@ def fit_mixed_model(
             *sorted(set(effects) - set(dropped), key=_intercepts_of_models_first),
         ]
     )
-    is_starred = structure == "intercepts" or len(design.models) not in FEW_MODELS
+    is_starred = len(design.models) not in FEW_MODELS
     notes = [
         *design.notes,
         *([] if is_starred else [NO_STARS]),
@@ -715,8 +715,8 @@ def _explain(
 #: numbers of models from which how models differ is hardly known, though slopes depend on it.
 FEW_MODELS = (2, 3)
 NO_STARS = (
-    "No stars with two or three models: where two models differ and there is nothing to find, 9% of"
-    " p values are below 0.05 and 4% below 0.01."
+    "No stars with two or three models, as how models differ is hardly known: where two differ and"
+    " there is nothing to find, 9% of the mixed model's p values are below 0.05 and 4% below 0.01."
 )
 #: items that a coefficient must rest on: the scores of fewer nearly cancel in each, and so would
 #: its standard error.
@@ -746,7 +746,8 @@ def fit_fixed_effects(design: Design) -> tuple[pd.DataFrame, dict[str, Any]]:
             "are of one item, which says nothing of how items vary.",
             "Give the judgements of more items.",
         )
-    notes = list(design.notes)
+    is_starred = len(design.models) not in FEW_MODELS
+    notes = [*design.notes, *([] if is_starred else [NO_STARS])]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fitted = sm.GLM(design.response, design.matrix, family=sm.families.Binomial()).fit(
@@ -774,7 +775,8 @@ def fit_fixed_effects(design: Design) -> tuple[pd.DataFrame, dict[str, Any]]:
         "messages": sorted({str(w.message) for w in caught}),
         "notes": notes,
     }
-    return coefficient_table("fixed_effects", design.terms, fitted.params, std_error), details
+    table = coefficient_table("fixed_effects", design.terms, fitted.params, std_error)
+    return table if is_starred else table.assign(stars=""), details
 
 
 def _items_behind(design: Design, fitted: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from scipy.stats import pearsonr
 
 from worldprobe.analysis.comparisons import stars
 from worldprobe.analysis.components import Components, Part, interval, p_value
+from worldprobe.analysis.reliability import split_half
 from worldprobe.analysis.summaries import Group, Scored
 from worldprobe.analysis.summaries import summarize as summarize_scores
 from worldprobe.benchmarks.ewok.analysis.panel import (
@@ -26,6 +27,7 @@ from worldprobe.benchmarks.ewok.vocabulary import (
     GENERATIONS,
     NO_PAIRING,
     PAIRS,
+    RELIABILITY,
     SHOTS,
     SURFACE_FEATURES,
     has_pairing,
@@ -62,7 +64,8 @@ def summarize(
 
     Returns:
         contracts.Summaries. Versions are conditions; concepts, named ``domain/concept``, have only
-        rows over versions.
+        rows over versions. Rows of the grouping ``RELIABILITY`` have the split-half reliability of
+        a series' profile over domains as their mean.
     """
     panel = build_panel(judgements)
     is_old = panel.series["eval_type"].map(has_pairing).to_numpy(bool) & ~panel.has_pairing
@@ -102,7 +105,44 @@ def summarize(
     )
     place = table.groupby(["grouping", "group"], sort=False).ngroup()
     table = table.iloc[np.argsort(place, kind="stable")].reset_index(drop=True)
-    return _over_domains(table) if average == "domains" else table
+    table = _over_domains(table) if average == "domains" else table
+    reliable = [_reliabilities(panel, one, values[METRICS.index(one)]) for one in COMPARED]
+    return pd.concat([table, *reliable], ignore_index=True)
+
+
+def _reliabilities(panel: Panel, metric: str, values: np.ndarray) -> pd.DataFrame:
+    """Rows of the grouping ``RELIABILITY``, of the series that have this metric.
+
+    Args:
+        panel: of the judgements.
+        metric: one of ``contracts.COMPARED``.
+        values: shape (series, items).
+    """
+    domain = pd.factorize(panel.items["domain"], sort=True)[0]
+    pair = cluster_codes(panel.items, "concept_pair")
+    places, unit = np.unique(np.stack([domain, pair]), axis=1, return_inverse=True)
+    unit = unit.reshape(-1)
+    known = ~np.isnan(values)
+    n_items = np.stack([np.bincount(unit, one, places.shape[1]) for one in known])
+    sums = np.stack(
+        [np.bincount(unit, one, places.shape[1]) for one in np.nan_to_num(values.astype(float))]
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = split_half(sums / n_items, n_items, places[0])
+    rows = panel.series.assign(
+        condition=ALL,
+        metric=metric,
+        grouping=RELIABILITY,
+        group=ALL,
+        mean=found,
+        interval_over="",
+        status="none",
+        n=known.sum(axis=1),
+        n_clusters=(n_items > 0).sum(axis=1),
+        **dict.fromkeys(("low", "high", "std_error", "ci_low", "ci_high"), np.nan),
+        **dict.fromkeys(("n_ties", "n_near_ties", "n_missing"), 0),
+    )
+    return rows[rows["n"] > 0]
 
 
 def _over_domains(table: pd.DataFrame) -> pd.DataFrame:

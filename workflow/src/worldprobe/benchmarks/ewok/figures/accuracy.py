@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from worldprobe.benchmarks.ewok.selection import (
     in_words,
     over_versions,
     pick,
+    reliabilities,
+    say_reliability,
     subjects,
 )
 from worldprobe.benchmarks.ewok.study import has_known_sizes, has_logprobs
@@ -57,10 +60,11 @@ COLUMNS = (
     title="Accuracy by domain",
     section="accuracy",
     caption=(
-        "Accuracy by domain, highest mean first. Dots: mean over versions, with 95% intervals;"
-        " ticks: single versions; dashed line: chance; grey band, if any: humans, mean and range"
-        " over versions. As in Figure 4 of the EWoK paper, word2vec is left out, and"
-        " so is the mean of two baselines."
+        "Accuracy by domain, highest mean first if domains differ reliably (split-half reliability,"
+        " stated above), else in the order of the materials. Dots: mean over versions, with 95%"
+        " intervals; ticks: single versions; dashed line: chance; grey band, if any: humans, mean"
+        " and range over versions. As in Figure 4 of the EWoK paper, word2vec is left out, and so"
+        " is the mean of two baselines."
     ),
     when=has_logprobs,
     options=[EVAL_TYPE],
@@ -71,19 +75,23 @@ def accuracy_by_domain(
     """Every number of the figure: condition all is a dot (or the humans' line), others, the
     versions, are ticks.
 
-    Panels run from the domain with the highest mean to that with the lowest, then all domains
-    together.
+    Panels run from the domain with the highest mean to that with the lowest, if domains differ
+    reliably, then all domains together. ``reliability`` is each model's, ``note`` what is said.
     """
     domains = pick(summaries, "domain", eval_type)
     overall = pick(summaries, "overall", eval_type).assign(group=ALL_DOMAINS)
-    order = [*domain_order(domains, roster), ALL_DOMAINS]
+    order = [*domain_order(summaries, roster, eval_type), ALL_DOMAINS]
+    found = reliabilities(summaries, roster, eval_type)
     rows = pd.concat([domains, overall], ignore_index=True)
     rows = rows[
         ~rows.model.isin(["word2vec", "relatedness"]) & rows.group.isin(order)
     ]  # which the paper's figure does not show
     rows = style.with_identity(rows, roster).rename(columns={"group": "panel"})
     rows = sort_by(rows, "panel", order)
-    return rows[list(COLUMNS)].reset_index(drop=True)
+    rows = rows.assign(
+        reliability=rows["model"].map(found).astype(float), note=say_reliability(found, roster)
+    )
+    return rows[[*COLUMNS, "reliability", "note"]].reset_index(drop=True)
 
 
 @accuracy_by_domain.drawn_by
@@ -114,12 +122,17 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
         left,
         gap=0.17 if is_double else 0.11,
         head=0.25,
-        foot=0.5,
+        foot=0.6,
+        top=0.45,
     )
+    lines = textwrap.wrap(str(frame["note"].iloc[0]), 165 if is_double else 75)
+    note: dict[str, Any] = {"fontsize": style.SMALL, "color": style.SOFT_INK, "va": "top"}
+    figure.text(0.01, 1 - 0.04 / figure.get_size_inches()[1], "\n".join(lines), **note)
     title_size = style.fitting(
         map(in_words, panels), style.TITLE if is_double else style.SMALL, across + 0.04
     )
     limits = style.fitting_limits(frame, ["mean", "ci_low", "ci_high", "low", "high"])
+    has_versions = frame.condition[frame.condition != ALL].nunique() > 1
     for number, (axes, panel) in enumerate(zip(grid, panels, strict=True)):
         rows = frame[frame.panel == panel]
         style.people(axes, rows[rows.condition == ALL])
@@ -135,7 +148,8 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
             "linewidths": 0.5,
             "zorder": 1.5,
         }
-        axes.scatter(single["mean"], single.model.map(place), **ticks)
+        if has_versions:
+            axes.scatter(single["mean"], single.model.map(place), **ticks)
         style.dots(
             axes,
             whole.model.map(place),
@@ -152,10 +166,13 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.set_xlim(*limits)
         axes.locator_params(axis="x", nbins=4)
         axes.tick_params(axis="x", labelbottom=number + columns >= len(panels))
+        if number + columns >= len(panels):
+            axes.set_xlabel("accuracy", fontsize=size)
+    tick = style.mark("|", style.SOFT_INK, "one version", mec=style.SOFT_INK)
     handles: list[Any] = [
         style.chance_line("chance"),
         style.mark("o", style.SOFT_INK, "mean, 95% interval", lw=0.9, ls="-"),
-        style.mark("|", style.SOFT_INK, "one version", mec=style.SOFT_INK),
+        *([tick] if has_versions else []),
         *style.hollow(frame[(frame.model != HUMAN) & (frame.condition == ALL)]),
     ]
     if HUMAN in set(frame.model):
@@ -178,14 +195,14 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
     options=[EVAL_TYPE],
 )
 def concepts(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
-    """A row per concept and model; domains from the highest mean to the lowest, their concepts from
-    the lowest to the highest.
+    """A row per concept and model; domains from the highest mean to the lowest, if they differ
+    reliably, their concepts from the lowest to the highest.
     """
     rows = over_versions(pick(summaries, "concept", eval_type))
     rows = rows[~rows.model.isin(BASELINES)]
     split = rows.group.str.split("/", n=1, expand=True)
     rows = rows.assign(domain=split[0], concept=split[1])
-    order = domain_order(pick(summaries, "domain", eval_type), roster)
+    order = domain_order(summaries, roster, eval_type)
     ease = (
         subjects(rows, roster)
         .groupby(["domain", "concept"])["mean"]
@@ -318,16 +335,9 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
         if len(means) > 1:
             axes.plot(means.x, means["mean"], color=hue, lw=0.8, alpha=0.6, zorder=2)
         axes.vlines(part.x, part.low, part.high, color=hue, lw=0.8, zorder=3)
-        axes.scatter(
-            part.x,
-            part["mean"],
-            s=20,
-            marker=mark,
-            color=hue,
-            edgecolors="white",
-            linewidths=0.4,
-            zorder=4,
-        )
+        sure = part[~style.lacks_interval(part)]
+        at: dict[str, Any] = {"s": 20, "marker": mark, "zorder": 4}
+        axes.scatter(sure.x, sure["mean"], color=hue, edgecolors="white", linewidths=0.4, **at)
         style.blank(axes, part.x, part, mark, size=4.5, zorder=5)
     axes.set_xscale("log")
     span = np.log10(models.x.max() / models.x.min()) if len(models) > 1 else 1

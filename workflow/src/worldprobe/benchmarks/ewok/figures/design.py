@@ -71,7 +71,7 @@ COLUMNS = (
     section="design",
     caption=(
         "A-C: accuracy by design feature, a dot per model in the colours and order of D; red: mean"
-        " of published models (of trained controls if there are none). D and further panels:"
+        " of several published models (of trained controls if there are none). D and later panels:"
         " correlation of accuracy with number of words, word frequency and accuracy of baselines,"
         " over domains and versions, with 95% intervals; filled: p < 0.05. Like Figure 5 of the"
         " EWoK paper."
@@ -133,7 +133,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     n_rows = -(-len(shown) // ACROSS)
     figure = style.canvas(width, top + upper + n_rows * (between + lollipops) + foot)
 
-    _design_row(figure, frame, models, (0.42, top, total - 0.48, upper), size)
+    has_mean = _design_row(figure, frame, models, (0.42, top, total - 0.48, upper), size)
     gap = 0.16 if width == "double" else 0.1
     each = (total - left - 0.08 - 2 * gap) / 3
     limit = _reach(frame[frame.panel.isin([LETTERS[feature] for feature in FEATURES])])
@@ -155,7 +155,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
             fontsize=size,
         )
         axes.tick_params(axis="y", length=0)
-    _legend(figure, size, has_human, style.hollow(frame[frame.model != HUMAN]))
+    _legend(figure, size, has_human, has_mean, style.hollow(frame[frame.model != HUMAN]))
     return figure
 
 
@@ -165,8 +165,11 @@ def _design_row(
     models: list[str],
     box: tuple[float, float, float, float],
     size: float,
-) -> None:
-    """Panels A-C side by side with one scale; their widths follow the number of groups."""
+) -> bool:
+    """Panels A-C side by side with one scale; their widths follow the number of groups; whether
+    they have means of models.
+    """
+    has_mean = False
     left, top, width, height = box
     titles = size + 0.5 if width > 4 else size - 0.4
     rows = frame[frame.panel.isin([LETTERS[g] for g in DESIGN])]
@@ -179,7 +182,7 @@ def _design_row(
             [in_words(grouping)], titles, unit * counts[number] + gap - 0.16, smallest=4.2
         )
         axes = style.axes_at(figure, left, top, unit * counts[number], height)
-        _groups(axes, rows[rows.panel == LETTERS[grouping]], groups, models)
+        has_mean |= _groups(axes, rows[rows.panel == LETTERS[grouping]], groups, models)
         axes.set_ylim(*limits)
         axes.locator_params(
             axis="y", nbins=5, steps=[1, 2, 5, 10]
@@ -207,17 +210,18 @@ def _design_row(
         else:
             axes.set_ylabel("accuracy", fontsize=size)
         left += unit * counts[number] + gap
+    return has_mean
 
 
 def _two_lines(label: str) -> str:
     return label.replace(" ", "\n", 1)
 
 
-def _groups(axes: Axes, rows: pd.DataFrame, groups: tuple[str, ...], models: list[str]) -> None:
-    """A dot per model in the models' order inside each group, their mean, the humans' band,
-    chance.
+def _groups(axes: Axes, rows: pd.DataFrame, groups: tuple[str, ...], models: list[str]) -> bool:
+    """A dot per model in the models' order inside each group, the humans' band, chance, and the
+    mean of several models: whether there is one.
     """
-    spread = 0.36
+    spread, has_mean = 0.36, False
     offsets = dict(
         zip(
             models,
@@ -244,18 +248,20 @@ def _groups(axes: Axes, rows: pd.DataFrame, groups: tuple[str, ...], models: lis
         llm = here[here.model != HUMAN]
         x = place + llm.model.map(offsets).astype(float)  # also where no model has such items
         axes.vlines(x, llm.low, llm.high, color=llm.colour, lw=0.7, zorder=2)
-        axes.scatter(
-            x, llm.value, s=9, color=llm.colour, edgecolors="white", linewidths=0.3, zorder=3
-        )
+        is_sure = ~style.lacks_interval(llm)
+        looks: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.3, "zorder": 3}
+        axes.scatter(x[is_sure], llm.value[is_sure], s=9, color=llm.colour[is_sure], **looks)
         style.blank(axes, x, llm.rename(columns={"value": "mean"}), "o", size=3, zorder=3.1)
         published = llm[llm.family != CONTROL_FAMILY]
         averaged = published if len(published) else llm[llm.is_untrained.astype(str) != "True"]
-        if len(averaged):
+        if len(averaged) > 1 and is_sure[averaged.index].any():
+            has_mean = True
             axes.hlines(
                 averaged.value.mean(), place - 0.46, place + 0.46, color="#C1272D", lw=1.0, zorder=4
             )
     style.dash(axes, across=True)
     axes.set_xlim(-0.55, len(groups) - 0.45)
+    return has_mean
 
 
 def _row(models: list[str], model: str) -> float:
@@ -301,9 +307,11 @@ def _lollipops(
     axes.spines["left"].set_visible(False)
 
 
-def _legend(figure: Figure, size: float, has_human: bool, hollow: list[Any]) -> None:
+def _legend(
+    figure: Figure, size: float, has_human: bool, has_mean: bool, hollow: list[Any]
+) -> None:
     handles: list[Any] = [
-        style.handle(color="#C1272D", lw=1.0, label="models' mean"),
+        *([style.handle(color="#C1272D", lw=1.0, label="models' mean")] if has_mean else []),
         style.mark("o", style.SOFT_INK, "one model", ms=3),
         *([style.human_patch("humans")] if has_human else []),
         style.chance_line("chance"),
@@ -374,19 +382,14 @@ def draw_points(frame: pd.DataFrame, width: str = "double") -> Figure:
     )
     for number, (axes, model) in enumerate(zip(panels, models, strict=True)):
         part = frame[(frame.model == model) & frame.value.notna() & frame.accuracy.notna()]
-        colour = part.colour.iloc[0] if len(part) else style.INK
+        is_tested = bool(part.p.notna().any())
+        colour = part.colour.iloc[0] if is_tested else "white"
+        looks: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.2}
+        if not is_tested:
+            looks = {"edgecolors": style.GREY, "linewidths": 0.6}
         mark = "D" if model == HUMAN else "o"
-        axes.scatter(
-            part.value,
-            part.accuracy,
-            s=5,
-            marker=mark,
-            color=colour,
-            edgecolors="white",
-            linewidths=0.2,
-            zorder=3,
-        )
-        if len(part) > 2 and part.value.nunique() > 1:
+        axes.scatter(part.value, part.accuracy, s=5, marker=mark, color=colour, zorder=3, **looks)
+        if is_tested and part.value.nunique() > 1:
             slope, start = np.polyfit(part.value, part.accuracy, 1)
             ends = np.array([part.value.min(), part.value.max()])
             axes.plot(ends, start + slope * ends, color=style.INK, lw=0.7, zorder=4)

@@ -106,17 +106,18 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
     for number, paradigm in enumerate(paradigms):
         rows = frame[(frame.paradigm == paradigm) & (frame.model != HUMAN)]
         y = rows.model.map(place) + 0.2 * (number - (len(paradigms) - 1) / 2)
-        style.dots(axes, y, rows, COLOURS[paradigm], ends=("low", "high"), marker=MARKERS[paradigm])
+        looks: dict[str, Any] = {"marker": MARKERS[paradigm], "certain": ("ci_low", "ci_high")}
+        style.dots(axes, y, rows, COLOURS[paradigm], ends=("low", "high"), **looks)
     axes.set_xlim(*style.fitting_limits(frame, ["mean", "low", "high"]))
     style.name_rows(axes, [names[model] for model in models], size)
     axes.set_xlabel("accuracy", fontsize=size)
     handles: list[Any] = [
         style.mark(MARKERS[p], COLOURS[p], TITLES[p], lw=0.9, ls="-") for p in paradigms
     ]
-    handles.append(style.chance_line("chance"))
+    handles += [*style.hollow(frame[frame.model != HUMAN]), style.chance_line("chance")]
     if HUMAN in set(frame.model):
         handles.append(style.human_patch("humans"))
-    style.legend(figure, handles, 5 if width == "double" else 3, size)
+    style.legend(figure, handles, 6 if width == "double" else 3, size)
     return figure
 
 

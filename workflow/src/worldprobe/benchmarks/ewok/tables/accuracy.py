@@ -57,7 +57,8 @@ BASELINE_NOTES = {
     section="accuracy",
     caption=(
         "Average and highest accuracy by domain, over published models (trained controls if"
-        " there are none); with humans where they were asked. Like Table 2 of the EWoK paper."
+        " there are none), and how reliably domains differ; with humans where they were asked."
+        " Like Table 2 of the EWoK paper."
     ),
     when=study.has_logprobs,
     options=[selection.EVAL_TYPE],
@@ -76,7 +77,7 @@ def accuracy_by_domain(
     asked, calibration = selection.subjects(models, roster), models[is_untrained]
     human = rows[rows.model == HUMAN].set_index("group")["mean"]
     lines = []
-    for domain in selection.domain_order(models, roster):
+    for domain in selection.domain_order(summaries, roster, eval_type):
         here = asked[asked.group == domain].sort_values(
             ["mean", "model"], ascending=[False, True], kind="stable"
         )
@@ -107,8 +108,8 @@ def accuracy_by_domain(
     if not who:
         columns.pop()
     notes = [
-        f"Models in the average: {frame.n_models.max()}. This order of domains need not hold for"
-        " other items."
+        f"Models in the average: {frame.n_models.max()}.",
+        selection.say_reliability(selection.reliabilities(summaries, roster, eval_type), roster),
     ]
     if frame.n_models.max() > 1:
         notes.append(
