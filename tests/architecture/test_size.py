@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "workflow" / "src"
 #: Tokens, and lines of rules: what is measured, and two per cent.
-BOUNDS = {"worldprobe": 331_000, "packages": 512_600, "tests": 310_200, "rules": 2_240}
+BOUNDS = {"worldprobe": 339_200, "packages": 522_800, "tests": 321_000, "rules": 2_250}
 _SKIPPED = {
     tokenize.COMMENT,
     tokenize.NL,

@@ -155,8 +155,9 @@ def rated(judgements):
     return rows.assign(rating=single.mean(axis=1), n_raters=5.0, sd=single.std(axis=1, ddof=1))
 
 
-def test_more_raters_find_a_difference_of_people_and_models_more_often(judgements, rated):
-    plans = plan_studies(judgements, 0.2, ratings=rated, n_raters=[1, 20])
+@pytest.mark.parametrize("metric", ["accuracy", "pairing"])
+def test_more_raters_find_a_difference_of_people_and_models_more_often(judgements, rated, metric):
+    plans = plan_studies(judgements, 0.2, ratings=rated, n_raters=[1, 20], metric=metric)
     by_size = plans.set_index(["group", "n_clusters", "n_versions"])
     few, many = (by_size.loc[by_size["n_replicates"] == n, "detectable"] for n in (1, 20))
     assert (many < few).mean() > 0.9

@@ -204,12 +204,19 @@ def right(differences):
     return (np.sign(differences) + 1) / 2
 
 
+def contrasts(random, clear, n_raters):
+    """The same of items, whose two targets are so clear: the sums that decide pairings."""
+    return tuple(map(sum, zip(*(ratings(random, one, n_raters) for one in clear), strict=True)))
+
+
 @pytest.mark.parametrize("n_raters", [2, 12])
-def test_five_raters_tell_what_fewer_and_more_raters_would_find(n_raters):
+@pytest.mark.parametrize("asked", [ratings, contrasts])
+def test_five_raters_tell_what_fewer_and_more_raters_would_find(asked, n_raters):
     random = np.random.default_rng(n_raters)
-    clear = 1.5 + 0.8 * random.standard_normal(40_000)
-    mean, between, chance = Raters.of(*ratings(random, clear, 5), 5).accuracy(n_raters)
-    first, second = (right(ratings(random, clear, n_raters)[0]) for _ in range(2))
+    n_targets = (2, 40_000) if asked is contrasts else 40_000
+    clear = 0.4 + 0.8 * random.standard_normal(n_targets)
+    mean, between, chance = Raters.of(*asked(random, clear, 5), 5).accuracy(n_raters)
+    first, second = (right(asked(random, clear, n_raters)[0]) for _ in range(2))
     assert mean == pytest.approx(first.mean(), abs=0.015)
     assert between == pytest.approx(np.cov(first, second)[0, 1], abs=0.01)
     assert chance == pytest.approx(((first - second) ** 2).mean() / 2, abs=0.01)

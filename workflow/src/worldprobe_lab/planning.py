@@ -45,7 +45,6 @@ def _refuse_unknown_variance(
     n_replicates: Sequence[int],
     ratings: pd.DataFrame | None,
     n_raters: Sequence[int],
-    metric: str,
 ) -> None:
     if max(n_replicates) > 1 and not replicates:
         raise UserError(
@@ -59,9 +58,6 @@ def _refuse_unknown_variance(
             "nothing says how raters vary.",
             "Give the ratings of a pilot with --people.",
         )
-    if ratings is not None and metric != "accuracy":
-        problem = "does not go with --metric: raters' errors are known of targets."
-        raise UserError("--people", problem, "Leave one of them out.")
     if ratings is not None and replicates:
         problem = "does not go with --replicates: people are compared with single models."
         raise UserError("--people", problem, "Leave one of them out.")
@@ -98,7 +94,7 @@ def plan_studies(
         ratings: contracts.Ratings of people of the same items, of two versions or more.
         n_raters: with ratings, numbers of raters that each target has in each context (the
             pilot's).
-        metric: accuracy or pairing; people are planned by accuracy.
+        metric: accuracy or pairing.
 
     Returns:
         contracts.Plans; domains with a single cluster have no rows. With ratings, n_replicates are
@@ -107,7 +103,7 @@ def plan_studies(
     Raises:
         UserError: the pilot cannot tell how differences vary, or has no such metric.
     """
-    _refuse_unknown_variance(replicates, n_replicates, ratings, n_raters, metric)
+    _refuse_unknown_variance(replicates, n_replicates, ratings, n_raters)
     rows = judgements[judgements["eval_type"] == eval_type]
     if rows.empty:
         raise UserError(
@@ -144,7 +140,7 @@ def plan_studies(
             )
 
     else:
-        people, raters = _people(panel, ratings)
+        people, raters = _people(panel, ratings, metric)
         values = np.concatenate([people[None], values])
         numbers = n_raters or [max(round(raters.n), 1)]
 
@@ -205,8 +201,9 @@ def warn_of_few(templates: pd.DataFrame, codes: np.ndarray) -> None:
             )
 
 
-def _people(panel: Panel, ratings: pd.DataFrame) -> tuple[np.ndarray, Raters]:
-    """People's accuracies, shape (templates, versions), and what their ratings are like.
+def _people(panel: Panel, ratings: pd.DataFrame, metric: str) -> tuple[np.ndarray, Raters]:
+    """People's accuracies or pairings, shape (templates, versions), and what their ratings are
+    like.
 
     Raises:
         UserError: the ratings do not say how raters differ.
@@ -216,6 +213,8 @@ def _people(panel: Panel, ratings: pd.DataFrame) -> tuple[np.ndarray, Raters]:
     found["people"] = found["people"].where(
         is_first, -found["people"]
     )  # target 1 fits context 1, target 2 context 2
+    if metric == "pairing":  # one decision of an item: the sum of its targets' differences
+        found = found.groupby("item_id").sum(min_count=2).dropna(subset=["people"])
     known = found.dropna(subset=["error"])
     if len(known) < 2:
         raise UserError(
@@ -223,17 +222,17 @@ def _people(panel: Panel, ratings: pd.DataFrame) -> tuple[np.ndarray, Raters]:
             "no two targets have two ratings in each context.",
             "Give ratings with n_raters and sd.",
         )
-    right = (
-        ((np.sign(found["people"]) + 1) / 2)
-        .unstack("target")
-        .reindex(columns=[1, 2])
-        .mean(axis=1, skipna=False)
-    )
+    right = ((np.sign(found["people"]) + 1) / 2).rename("right")
+    if metric == "accuracy":
+        right = right.unstack("target").reindex(columns=[1, 2]).mean(axis=1, skipna=False)
     values = right.reindex(panel.items["item_id"]).to_numpy(float)
     n = ratings["n_raters"].to_numpy(float)
     n = n[n > 0]
     raters = Raters.of(
-        known["people"].to_numpy(float), known["error"].to_numpy(float), len(n) / (1 / n).sum()
+        known["people"].to_numpy(float),
+        known["error"].to_numpy(float),
+        len(n) / (1 / n).sum(),
+        n_decisions=1 if metric == "pairing" else 2,
     )
     return _spread_by_template(panel, values[None])[0], raters
 

@@ -180,34 +180,40 @@ class Replicates:
 
 @dataclass(frozen=True)
 class Raters:
-    """People's ratings of targets in the right context, less those in the wrong one.
+    """What people's answers are decided by: ratings of targets in the right context, less those in
+    the wrong one; or, for pairings, the sum of an item's two such differences.
 
     Attributes:
-        mean, spread: mean and standard deviation of the targets' true differences.
-        noise: variance of the difference of two single ratings of a target.
+        mean, spread: mean and standard deviation of the true differences.
+        noise: variance of a difference of single ratings.
         n: ratings of each target in each context, in the pilot.
+        n_decisions: whose mean an item's value is: two targets, or one pairing.
     """
 
     mean: float
     spread: float
     noise: float
     n: float
+    n_decisions: int = 2
 
     @classmethod
-    def of(cls, differences: np.ndarray, errors: np.ndarray, n: float) -> Raters:
+    def of(
+        cls, differences: np.ndarray, errors: np.ndarray, n: float, n_decisions: int = 2
+    ) -> Raters:
         """Of a pilot.
 
         Args:
-            differences: of the mean ratings of each target.
+            differences: of the mean ratings, of each target or (pairings) item.
             errors: their squared standard errors.
             n: ratings that each mean is of.
+            n_decisions: of an item.
         """
         error = float(errors.mean())
         spread = max(float(differences.var(ddof=1)) - error, 0.0) ** 0.5
-        return cls(float(differences.mean()), spread, error * n, n)
+        return cls(float(differences.mean()), spread, error * n, n, n_decisions)
 
     def accuracy(self, n: float) -> tuple[float, float, float]:
-        """Of targets with n ratings in each context: the mean, its variance between targets, and
+        """Of decisions with n ratings in each context: the mean, its variance between them, and
         the variance that raters add.
 
         Ratings are whole numbers, so means are equal (and accuracy a half) where their difference
@@ -241,8 +247,8 @@ def variances_with_people(
     is found here.
 
     Args:
-        values: accuracies of items, which are means over two targets, as in
-            ``variances_of_differences``; people's come first.
+        values: accuracies or pairings of items, as in ``variances_of_differences``; people's come
+            first.
         cluster: as there.
         raters: of the same pilot.
         n_raters: ratings of each target in each context.
@@ -269,7 +275,7 @@ def variances_with_people(
     for name in SOURCES:
         own, other, difference = (getattr(one, name) for one in (people, models, both))
         shared = (own + other - difference) / 2
-        drawn = min(chance / 2, own) if name == "item" else 0.0
+        drawn = min(chance / raters.n_decisions, own) if name == "item" else 0.0
         new = (own - drawn) * growth + drawn * (new_chance / chance if chance > 0 else 1.0)
         found[name] = max(new + other - 2 * shared * growth**0.5, 0.0)
     return replace(both, **found)

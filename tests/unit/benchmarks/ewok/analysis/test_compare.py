@@ -402,7 +402,7 @@ def test_a_comparison_calls_above_chance_what_a_model_alone_is_called():
         if finding == "ant is better" or "neither is shown" in finding:
             n_read_alike += 1
             assert (place(alone).iloc[0] == "above") == (finding == "ant is better"), seed
-    assert n_read_alike > 20
+    assert n_read_alike > 15
 
 
 def test_one_version_with_shared_fillings_says_nothing_of_other_versions():

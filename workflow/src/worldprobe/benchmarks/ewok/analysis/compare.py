@@ -236,7 +236,8 @@ def _spread_of_replicates(runs: np.ndarray) -> list[Part]:
     n_runs, parts = runs.shape[1], []
     for pair in combinations(range(len(runs)), 2):
         sides = runs[list(pair)]
-        means = sides[:, :, ~np.isnan(sides).any(axis=(0, 1))].mean(axis=2)
+        sides = sides[:, :, ~np.isnan(sides).any(axis=(0, 1))]
+        means = sides.mean(axis=2) if sides.size else np.full(sides.shape[:2], np.nan)
         parts.append(means.var(axis=1, ddof=1) / n_runs)
     return [Part(variance, n_runs - 1) for variance in np.array(parts).T]
 
