@@ -35,7 +35,7 @@ from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.files import digest_file
-from worldprobe.models.registry import BASELINES
+from worldprobe.models.registry import RELATEDNESS
 from worldprobe.provenance import Provenance
 from worldprobe.settings.blocks import option_words
 from worldprobe_authoring.labels import audited
@@ -118,7 +118,9 @@ def studies(draw: st.DrawFn) -> Drawn:
             *draw(st.lists(st.sampled_from(EVAL_TYPES[1:]), max_size=4, unique=True)),
         ),
         versions=draw(st.integers(1, 3)),
-        baselines=tuple(draw(st.lists(st.sampled_from(list(BASELINES)), max_size=3, unique=True))),
+        baselines=tuple(
+            draw(st.lists(st.sampled_from([*RELATEDNESS, "word2vec"]), max_size=3, unique=True))
+        ),
         people=draw(st.booleans()),
         conditions=draw(st.integers(1, 2)),
         seed=draw(st.integers(0, 99)),
@@ -221,11 +223,7 @@ class Road:
             "eval_types": list(drawn.eval_types),
             "baselines": {
                 "word2vec": {"enabled": "word2vec" in drawn.baselines},
-                **{
-                    name: "." if name in drawn.baselines else None
-                    for name in BASELINES
-                    if name != "word2vec"
-                },
+                **{name: "." if name in drawn.baselines else None for name in RELATEDNESS},
             },
             "human": {"ratings": source if drawn.people else None},
         }
