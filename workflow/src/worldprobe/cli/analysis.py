@@ -568,13 +568,16 @@ def compare(
         return
     rows = step.read(COLUMNS)
     with step.or_nothing((Comparisons, out)):
-        comparisons = pd.concat(
-            [
-                compare_models(rows, eval_type, cluster, groups, name)
-                for name in ([metric] if metric else compared_metrics(rows, eval_type))
-            ],
-            ignore_index=True,
-        )
+        tables, lacking = [], {}
+        for name in [metric] if metric else compared_metrics(rows, eval_type):
+            try:
+                tables.append(compare_models(rows, eval_type, cluster, groups, name))
+            except TooLittleError as error:
+                if not tables:
+                    raise
+                lacking[name] = error.problem
+                LOGGER.warning("Not compared by %s: %s", name, error.problem)
+        comparisons = pd.concat(tables, ignore_index=True)
         judged = (
             groups
             or rows.loc[
@@ -587,8 +590,10 @@ def compare(
         )  # a note says where versions are random besides
         details = {"cluster": cluster, "drawn": drawn} | ({"not_compared": apart} if apart else {})
         own = {"own_fillings": True} if has_own_fillings(rows) else {}
+        details |= {"lacking": lacking} if lacking else {}
         write_comparisons(step, comparisons, Comparisons, out, details | own)
-        for note in own_fillings_notes(comparisons.query("grouping == 'overall'"), bool(own)):
+        overall = comparisons.query("grouping == 'overall'")
+        for note in own_fillings_notes(overall, bool(own)):
             print(note)
 
 
@@ -608,6 +613,7 @@ def write_comparisons(
         shown: what the template prints; None: the rows of the overall comparisons.
     """
     from worldprobe.contracts import validate
+    from worldprobe.report.findings import warn_of_few
     from worldprobe.report.origins import REHEARSAL
     from worldprobe.report.page import render_template
 
@@ -616,9 +622,12 @@ def write_comparisons(
             problem = "would have a rehearsal's numbers, and nothing that says so."
             raise UserError(f"--out {out}", problem, "Write a table (.parquet), which says so.")
         print(REHEARSAL)
-    overall = comparisons[comparisons["grouping"] == "overall"].to_dict("records")
+    overall = comparisons[comparisons["grouping"] == "overall"]
     package, _, file = template.partition("/")
-    print(render_template(package, file, **(shown or {"rows": overall})), end="")
+    text = render_template(package, file, **(shown or {"rows": overall.to_dict("records")}))
+    print(text, end="")
+    for note in warn_of_few(overall):
+        print(note)
     for model, kind in step.details.get("kinds", {}).items():
         print(
             f"{model}: {kind}; its scores are another measure than those of causal language models."
