@@ -50,8 +50,9 @@ if TYPE_CHECKING:
 fit = App(name="fit", help="Logistic regressions on accuracy, with and without R.")
 
 #: Version of each computation. Summaries: 4 has intervals that hold with few versions and clusters,
-#: and no wider than it takes; 5 has pairings, 6 whether versions differ.
-SUMMARIES, CORRELATIONS, AGREEMENTS = 6, 3, 2
+#: and no wider than it takes; 5 has pairings, 6 whether versions differ, 7 reliability of what
+#: has a score.
+SUMMARIES, CORRELATIONS, AGREEMENTS = 7, 3, 2
 #: 2 leaves out what has no limit (separation).
 FITS = 2
 
@@ -504,8 +505,8 @@ def _report_judged(judged: Judged, model: str) -> None:
 
 #: Version of ``compare`` and ``compare-conditions``: 3 takes versions as a sample too, 4 no more
 #: widely than it takes, 5 names the number of versions from which on a difference is found, 6 flips
-#: signs of unequal clusters.
-COMPARISONS = 6
+#: signs of unequal clusters, 7 bounds p where no flip that is drawn comes near.
+COMPARISONS = 7
 
 
 def compare(
