@@ -47,6 +47,15 @@ def test_there_is_none_of_two_groups_of_single_units_or_where_nothing_varies():
     assert np.isnan(split_half(values, np.ones(values.shape), GROUP)).all()
 
 
+def test_units_without_a_score_are_as_if_they_were_not_there():
+    values = profile(0.3, 3)
+    values[np.arange(len(GROUP)) % 28 > 2] = np.nan  # three of each 28 are left
+    known = ~np.isnan(values)
+    (found,) = split_half(values[None], np.ones((1, len(GROUP))), GROUP)
+    (alone,) = split_half(values[None, known], np.ones((1, known.sum())), GROUP[known])
+    assert found == alone > 0
+
+
 def test_summaries_have_the_reliability_of_each_series():
     domains = [f"domain-{one}" for one in "abcdefgh"]
     items = simulate_items(240, 2, 3, domains)

@@ -41,6 +41,7 @@ from worldprobe.report.findings import (
     lead_values,
     models_sheet,
     read_overall,
+    warn_of_few,
 )
 from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.origins import (
@@ -237,7 +238,7 @@ def _compose(
         facts=count_kinds(means) | {"items": n_items},
         methods=Methods(text, package_versions(origins), models, file_rows(origins)),
         cite=cite,
-        tables=[models_sheet(means, chance)],
+        tables=[models_sheet(means, chance, notes=warn_of_few(means))],
         chance=chance,
         notices=notices(own[0].provenance, roster),
         overview=overview,
@@ -285,7 +286,7 @@ def evaluation(
                 **sample_of(made, int(means["n"].iloc[0]), "items"),
             },
             items_digest=made.inputs["items"],
-            notes=notes(read_provenance(summaries), Roster({})),
+            notes=[*notes(read_provenance(summaries), Roster({})), *warn_of_few(means[:1])],
         )
         return {"model": model.name, **made.of_model(), "benchmarks": {name: numbers}}
 

@@ -245,12 +245,17 @@ def draw_conditions(frame: pd.DataFrame, width: str = "double") -> Figure:
         width, 2, 2, tall, left, gap=0.22, foot=0.5 if is_double else 0.62
     )
     place = {model: number for number, model in enumerate(models)}
+    sure = frame.groupby("model")["ci_low"].max()  # missing where no difference has an interval
     for number, condition in enumerate(conditions):
         rows = frame[frame.condition == condition]
         y = rows.model.map(place) + 0.62 * ((number + 0.5) / len(conditions) - 0.5)
         looks = {"colour": colours[condition], "marker": marks[condition]}
-        spread = rows.assign(high=rows.high.where(rows.low < rows.high))  # one version has no range
-        style.dots(panels[0], y, spread, ends=("low", "high"), **looks)
+        spread = rows.assign(
+            high=rows.high.where(rows.low < rows.high),  # one version has no range
+            sure=rows.model.map(sure) if condition == reference else rows.ci_low,
+        )
+        ends, certain = ("low", "high"), ("sure", "sure")
+        style.dots(panels[0], y, spread, ends=ends, certain=certain, **looks)
         if condition != reference:
             faces = [colours[condition] if p < 0.05 else "white" for p in rows.p_holm]
             style.dots(panels[1], y, rows, x="difference", faces=faces, **looks)

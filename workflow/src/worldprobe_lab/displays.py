@@ -220,9 +220,10 @@ def pooled_domains(
 
 def _sizes_finding(overall: pd.DataFrame, points: float, power: float) -> str:
     """How many versions are needed over all domains, as a sentence."""
+    ordered = overall.sort_values("n_clusters")
     needed = [
-        f"{row.needed} with {count_clusters(row.n_clusters)}"
-        for row in overall.sort_values("n_clusters").itertuples()
+        f"{enough} with {count_clusters(int(number))}"
+        for enough, number in zip(ordered["needed"], ordered["n_clusters"], strict=True)
     ]
     return f"Versions that find {points:g} points with a power of {power:.0%}: {', '.join(needed)}."
 

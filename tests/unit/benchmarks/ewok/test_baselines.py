@@ -278,9 +278,16 @@ def test_relatedness_is_the_mean_of_kinds_that_count_alike() -> None:
     assert np.isnan(both[:2]).all()
     assert not np.isnan(both[2:]).any()
     with pytest.raises(UserError, match="different items"):
-        weighted_mean([first, second.assign(item_id=list("bbbbaaaa"))])
+        weighted_mean([first, second.assign(item_id=list("bbbbcccc"))])
     with pytest.raises(UserError, match="same for both contexts"):
         weighted_mean([first, second.assign(similarity=0.5)])
+
+
+def test_relatedness_does_not_depend_on_the_order_of_rows() -> None:
+    items = pd.DataFrame({"item_id": ["a"] * 4, "target": [1, 1, 2, 2]}).assign(context=[1, 2] * 2)
+    table = items.assign(similarity=[0.9, 0.1, 0.2, 0.8])
+    by_context = table.sort_values(["context", "target"], ignore_index=True)
+    assert weighted_mean([by_context, table]).equals(weighted_mean([table, table]))
 
 
 def cosines_by_target(table: pd.DataFrame) -> np.ndarray:

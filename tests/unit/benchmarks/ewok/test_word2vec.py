@@ -213,3 +213,21 @@ def test_the_command_writes_judgements_with_the_counts_inside(vectors, tmp_path)
     assert set(judged.taught) == {"story, item, context, target"}, (
         "train-vectors reads the controls' corpus"
     )
+
+
+def test_relatedness_says_what_its_tables_say(vectors, tmp_path, capsys):
+    """Both tables may have one file name; what was trained on our texts is said."""
+    table, source, out = (tmp_path / name for name in ("items.parquet", "toy.kv", "out.parquet"))
+    rows = validate(items(WEATHER), Items)
+    write_table(rows, Items, table, Provenance())
+    word2vec.save_vectors(vectors, source)
+    cosines = [tmp_path / folder / "cosines.parquet" for folder in ("first", "second")]
+    for place in cosines:
+        command = f"baselines judge {table} --by word2vec --source {source}"
+        assert run(f"{command} --similarities-out {place} --out {out}") == 0
+    command = f"baselines judge {table} --by relatedness --out {out} --source"
+    assert run(f"{command} {cosines[0]} {cosines[1]}") == 0
+    assert len(read_provenance(out).inputs) == 3
+    assert set(read_table(out, Judgements).taught) == {"story, item, context, target"}
+    assert run(f"{command} {cosines[0]} {cosines[0]}") == 2
+    assert "given twice" in capsys.readouterr().err

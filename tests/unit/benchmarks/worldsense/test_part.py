@@ -212,6 +212,19 @@ def test_only_what_is_off_chance_has_its_models_colour_and_its_name(folder: Path
     assert {text.get_text() for text in axes.texts} == {"knows", "not shown to differ: 1"}
 
 
+def test_a_mark_without_interval_is_hollow_in_a_line_that_is_off_chance(folder: Path) -> None:
+    rows = read_table(folder / "summaries.parquet", Summaries)
+    frame = figures.size(rows.assign(mean=0.6, ci_low=0.55, ci_high=0.7), Roster())
+    frame = frame[frame["model"] == "knows"]
+    last = frame["x"] == frame.groupby(["panel", "axis"])["x"].transform("max")
+    frame.loc[last, ["ci_low", "ci_high"]] = np.nan
+    for axes in draw_lines(frame).axes:
+        joined, hollow = axes.lines[1:3]  # the first one is chance
+        assert joined.get_color() == frame["colour"].iloc[0]
+        assert hollow.get_markerfacecolor() == "white"
+        assert list(hollow.get_xdata()) == [max(joined.get_xdata())]
+
+
 def test_the_size_of_a_bias_may_be_none_where_its_intervals_contain_none(folder: Path) -> None:
     rows = read_table(folder / "summaries.parquet", Summaries)
     bias = (rows["metric"] == "bias") & (rows["grouping"] == "problem")

@@ -41,11 +41,11 @@ def split_half(
     values: np.ndarray, weight: np.ndarray, group: np.ndarray, seed: int = 0
 ) -> np.ndarray:
     """Reliability of profiles over groups: the correlation of the groups' means over two random
-    halves of their units, stepped up to all units (Spearman 1910, Brown 1910, British Journal of
-    Psychology 3: 271 and 296).
+    halves of the units that have a score, stepped up to all of them (Spearman 1910, Brown 1910,
+    British Journal of Psychology 3: 271 and 296).
 
-    It is 2r / (1 + r) with the mean r over ``N_SPLITS`` splits. As r has no bias there, profiles
-    whose groups do not differ have 0 on average, and negative values are possible.
+    It is 2r / (1 + r) with the mean r over ``N_SPLITS`` splits. Profiles whose groups do not differ
+    have a mean r of 0, so this is 0 or somewhat less on average, and may be negative.
 
     Args:
         values: means of units, shape (series, units); missing (NaN) where a unit has no score.
@@ -54,18 +54,21 @@ def split_half(
         seed: of the splits.
 
     Returns:
-        Shape (series,); missing with fewer than three groups of several units, or where a half
-        does not vary.
+        Shape (series,); missing with fewer than three groups of which several units have a score,
+        or where a half does not vary.
     """
     found = np.full(len(values), np.nan)
-    rng = np.random.default_rng([seed, N_SPLITS])
-    halves = halve(group, N_SPLITS, rng)
-    member = group[:, None] == np.arange(int(group.max(initial=-1)) + 1)
-    for number, (one, own) in enumerate(zip(values, weight, strict=True)):
-        known = ~np.isnan(one)
+    drawn: dict[bytes, np.ndarray] = {}
+    for number, (series, weights) in enumerate(zip(values, weight, strict=True)):
+        known = ~np.isnan(series)
+        one, own, code = series[known], weights[known], group[known]
+        if (pattern := known.tobytes()) not in drawn:
+            drawn[pattern] = halve(code, N_SPLITS, np.random.default_rng([seed, N_SPLITS]))
+        halves = drawn[pattern]
+        member = code[:, None] == np.unique(code)
         sums, counts = (
             np.stack([(side * part) @ member for side in (halves, ~halves)])
-            for part in (np.nan_to_num(one) * own, known * own)
+            for part in (one * own, own)
         )
         is_whole = (counts > 0).all(axis=(0, 1))
         if is_whole.sum() < FEWEST_GROUPS:

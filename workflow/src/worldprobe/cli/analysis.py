@@ -50,8 +50,9 @@ if TYPE_CHECKING:
 fit = App(name="fit", help="Logistic regressions on accuracy, with and without R.")
 
 #: Version of each computation. Summaries: 4 has intervals that hold with few versions and clusters,
-#: and no wider than it takes; 5 has pairings, 6 whether versions differ.
-SUMMARIES, CORRELATIONS, AGREEMENTS = 6, 3, 2
+#: and no wider than it takes; 5 has pairings, 6 whether versions differ, 7 reliability of what
+#: has a score.
+SUMMARIES, CORRELATIONS, AGREEMENTS = 7, 3, 2
 #: 2 leaves out what has no limit (separation).
 FITS = 2
 
@@ -504,8 +505,8 @@ def _report_judged(judged: Judged, model: str) -> None:
 
 #: Version of ``compare`` and ``compare-conditions``: 3 takes versions as a sample too, 4 no more
 #: widely than it takes, 5 names the number of versions from which on a difference is found, 6 flips
-#: signs of unequal clusters.
-COMPARISONS = 6
+#: signs of unequal clusters, 7 bounds p where no flip that is drawn comes near.
+COMPARISONS = 7
 
 
 def compare(
@@ -568,13 +569,16 @@ def compare(
         return
     rows = step.read(COLUMNS)
     with step.or_nothing((Comparisons, out)):
-        comparisons = pd.concat(
-            [
-                compare_models(rows, eval_type, cluster, groups, name)
-                for name in ([metric] if metric else compared_metrics(rows, eval_type))
-            ],
-            ignore_index=True,
-        )
+        tables, lacking = [], {}
+        for name in [metric] if metric else compared_metrics(rows, eval_type):
+            try:
+                tables.append(compare_models(rows, eval_type, cluster, groups, name))
+            except TooLittleError as error:
+                if not tables:
+                    raise
+                lacking[name] = error.problem
+                LOGGER.warning("Not compared by %s: %s", name, error.problem)
+        comparisons = pd.concat(tables, ignore_index=True)
         judged = (
             groups
             or rows.loc[
@@ -587,8 +591,10 @@ def compare(
         )  # a note says where versions are random besides
         details = {"cluster": cluster, "drawn": drawn} | ({"not_compared": apart} if apart else {})
         own = {"own_fillings": True} if has_own_fillings(rows) else {}
+        details |= {"lacking": lacking} if lacking else {}
         write_comparisons(step, comparisons, Comparisons, out, details | own)
-        for note in own_fillings_notes(comparisons.query("grouping == 'overall'"), bool(own)):
+        overall = comparisons.query("grouping == 'overall'")
+        for note in own_fillings_notes(overall, bool(own)):
             print(note)
 
 
@@ -608,6 +614,7 @@ def write_comparisons(
         shown: what the template prints; None: the rows of the overall comparisons.
     """
     from worldprobe.contracts import validate
+    from worldprobe.report.findings import warn_of_few
     from worldprobe.report.origins import REHEARSAL
     from worldprobe.report.page import render_template
 
@@ -616,9 +623,12 @@ def write_comparisons(
             problem = "would have a rehearsal's numbers, and nothing that says so."
             raise UserError(f"--out {out}", problem, "Write a table (.parquet), which says so.")
         print(REHEARSAL)
-    overall = comparisons[comparisons["grouping"] == "overall"].to_dict("records")
+    overall = comparisons[comparisons["grouping"] == "overall"]
     package, _, file = template.partition("/")
-    print(render_template(package, file, **(shown or {"rows": overall})), end="")
+    text = render_template(package, file, **(shown or {"rows": overall.to_dict("records")}))
+    print(text, end="")
+    for note in warn_of_few(overall):
+        print(note)
     for model, kind in step.details.get("kinds", {}).items():
         print(
             f"{model}: {kind}; its scores are another measure than those of causal language models."

@@ -135,7 +135,7 @@ def judge(
     """
     from worldprobe.benchmarks.ewok.analysis.judge import judge_similarities
     from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Similarities
-    from worldprobe.contracts import read_table, write_table
+    from worldprobe.contracts import read_provenance, read_table, write_table
 
     if (len(source) > 1) != (by == "relatedness"):
         problem = f"{len(source)} given; relatedness reads two tables or more, the others one each."
@@ -147,7 +147,14 @@ def judge(
     if by == "relatedness":
         from worldprobe.benchmarks.ewok.baselines import weighted_mean
 
+        if len({place.resolve() for place in places}) < len(places):
+            problem = "a table is given twice, so that its cosines would count twice."
+            raise UserError("--source", problem, "Give each once.")
         cosines = weighted_mean([read_table(place, Similarities) for place in places])
+        of_cosines = [read_provenance(place).details for place in places]
+        details = {"skip": sorted({name for one in of_cosines for name in one.get("skip", [])})}
+        if any(one.get("is_trained_here") for one in of_cosines):
+            details["is_trained_here"] = True
     else:
         cosines, counts = _cosines(by, places[0], item_rows, skip_classes, allow_pickle)
         details |= counts
@@ -159,7 +166,7 @@ def judge(
     provenance = made(
         BASELINE_METHOD,
         {"items": items}
-        | ({"source": places[0]} if len(places) == 1 else {p.stem: p for p in places}),
+        | ({"source": places[0]} if len(places) == 1 else {str(place): place for place in places}),
         PACKAGES[by],
         model=by,
         details=details | judged.details,

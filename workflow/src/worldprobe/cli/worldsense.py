@@ -54,8 +54,8 @@ skins = App(name="skins", help="Check and list skins: the words of relations and
 app.command(skins)
 
 #: Bumped when the numbers of the same answers change. Comparisons: 3 corrects pairs with rules
-#: apart. 3 and 4: intervals are no wider than it takes.
-METHOD, COMPARISONS = 3, 4
+#: apart. 3 and 4: intervals are no wider than it takes. 5 flips signs of unequal clusters.
+METHOD, COMPARISONS = 3, 5
 
 Size = Annotated[int, between(3, 8)]
 Sets = Annotated[

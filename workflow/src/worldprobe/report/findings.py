@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from worldprobe.analysis.sign_flips import FEWEST
 from worldprobe.contracts import Table, read_table, typed
 from worldprobe.contracts.results import OVERALL
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
@@ -308,6 +309,24 @@ def pairs_finding(rows: pd.DataFrame) -> str:
     n_found = (rows["p_holm"] < CORRECTED).sum()
     verb = "differs" if n_found == 1 else "differ"
     return f"{n_found} of {len(rows)} pairs {verb} (p < 0.05 after Holm's correction)."
+
+
+def warn_of_few(rows: pd.DataFrame) -> list[str]:
+    """A note on intervals that are from few clusters, where there are such.
+
+    Args:
+        rows: of ``contracts.results.Summaries`` or ``Comparisons``.
+    """
+    few = rows["ci_low"].notna() & (rows["n_clusters"] < FEWEST)
+    if not few.any():
+        return []
+    over = rows.loc[few, "interval_over"].astype(str)
+    units = over.str.replace(r"( and versions|, and ).*", "", regex=True)
+    which = f" in {few.sum()} of {len(rows)} rows" if not few.all() else ""
+    return [
+        f"Caution: intervals{which} are from fewer than {FEWEST}"
+        f" {' or '.join(dict.fromkeys(units))}, which tell little of how others vary."
+    ]
 
 
 def models_sheet(

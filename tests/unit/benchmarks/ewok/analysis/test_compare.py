@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from command_line import run
 from simulated_judgements import simulate_features, simulate_items, simulate_judgements
 from worldprobe.analysis.comparisons import describe_finding
 from worldprobe.benchmarks.ewok.analysis.compare import (
@@ -13,9 +14,9 @@ from worldprobe.benchmarks.ewok.analysis.compare import (
 from worldprobe.benchmarks.ewok.analysis.judge import judge_responses
 from worldprobe.benchmarks.ewok.analysis.panel import TWO_VERSIONS
 from worldprobe.benchmarks.ewok.analysis.summarize import agree, correlate, correlation
-from worldprobe.benchmarks.ewok.contracts import Agreements, Comparisons
+from worldprobe.benchmarks.ewok.contracts import Agreements, Comparisons, Judgements
 from worldprobe.benchmarks.ewok.tables.statistics import comparisons
-from worldprobe.contracts import validate
+from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
 from worldprobe.report.page import render_template
@@ -411,3 +412,18 @@ def test_one_version_with_shared_fillings_says_nothing_of_other_versions():
     rows = two_models(1.0)
     assert drawn_in_words("concept_pair", rows) == "pairs of concepts and versions"
     assert drawn_in_words("concept_pair", rows[rows["version"] == 0]) == "pairs of concepts"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "units"), [("concept_pair", "pairs of concepts"), ("template", "templates")]
+)
+def test_intervals_from_few_clusters_have_a_warning_wherever_they_are_printed(
+    cluster, units, tmp_path, capsys
+):
+    rows, out = two_models(0.5, n_templates=5), tmp_path / "comparisons.parquet"
+    write_table(rows, Judgements, tmp_path / "rows.parquet", Provenance())
+    assert run(f"compare {tmp_path / 'rows.parquet'} --cluster {cluster} --out {out}") == 0
+    warning = f"Caution: intervals are from fewer than 6 {units}, which"
+    assert warning in capsys.readouterr().out
+    sheet = comparisons(read_table(out, Comparisons), read_provenance(out), Roster({}))
+    assert any(note.startswith(warning) for note in sheet.notes)

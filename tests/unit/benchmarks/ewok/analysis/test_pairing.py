@@ -196,3 +196,39 @@ def test_pairings_are_compared_over_pairs_of_concepts_as_accuracies_are():
     assert by_metric["pairing"]["mean_a"] == pytest.approx(0.9, abs=0.05)
     assert by_metric["pairing"]["difference"] > 0.3
     assert "ant is better" in by_metric["pairing"]["finding"]
+
+
+@pytest.fixture
+def apart(tmp_path):
+    """Judgements of two models that share targets, but no item with a pairing; as of weak models
+    that leave many questions unanswered.
+    """
+    items = simulate_items(120, 3, seed=4)
+    rows = simulate_judgements(items, np.zeros((2, len(items), 2)), ["ant", "bee"], "logprobs", 4)
+    lacks = (rows["version"] == 0) == (rows["model"] == "ant")
+    rows.loc[lacks, "pairing"] = np.nan
+    rows.loc[lacks & (rows["target"] == 2), ["accuracy", "status"]] = [np.nan, "missing_score"]
+    place = tmp_path / "judgements.parquet"
+    write_table(rows, Judgements, place, Provenance())
+    return place
+
+
+def test_models_without_a_common_pairing_are_compared_by_accuracy(apart, tmp_path, capsys):
+    found, sheet = tmp_path / "comparisons.parquet", tmp_path / "sheet.md"
+    assert run(f"compare {apart} --out {found}") == 0
+    assert "no two of ant, bee have a pairing on the same item" in capsys.readouterr().err
+    assert set(read_table(found, judge.contracts.Comparisons)["metric"]) == {"accuracy"}
+    assert run(f"table comparisons_pairing {found} --out {sheet}") == 0
+    assert "not compared by pairing: no two of ant, bee have a pairing" in sheet.read_text()
+    assert "0 of 0" not in sheet.read_text()
+
+
+def test_a_model_without_whole_items_is_not_of_an_earlier_worldprobe(apart, tmp_path, capsys):
+    rows = read_table(apart, Judgements)
+    rows.loc[rows["target"] == 2, ["accuracy", "status"]] = [np.nan, "missing_score"]
+    place = tmp_path / "first.parquet"
+    write_table(rows.assign(pairing=np.nan), Judgements, place, Provenance())
+    assert run(f"compare {place}") == 0
+    said = capsys.readouterr().err
+    assert "no two of ant, bee have a pairing" in said
+    assert "earlier" not in said

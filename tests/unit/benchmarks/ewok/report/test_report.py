@@ -488,3 +488,15 @@ def test_a_difference_that_no_accuracies_can_have_is_not_called_detectable():
         row = numbers | {"detectable": value}
         text = render_template("worldprobe.report", "assets/difference.txt.jinja", row=row)
         assert f"in 80% of such studies: {said}" in text
+
+
+def test_what_both_metrics_lack_is_said_once(tmp_path):
+    items = simulate_items(120, 2, 0)
+    judged = simulate_judgements(items, np.zeros((2, len(items), 2)), ["ant", "bee"], "logprobs", 0)
+    files = [tmp_path / f"{name}.parquet" for name in ("summaries", "comparisons")]
+    write_table(summarize(judged), Summaries, files[0], Provenance())
+    both = pd.concat([compare_models(judged, metric=one) for one in ("accuracy", "pairing")])
+    write_table(both, Comparisons, files[1], Provenance())
+    found = compose(Material(files[0], Roster({}), comparisons=files[1])).findings
+    assert sum("By pairing: " in one for one in found) == 1
+    assert sum("Not compared with a baseline." in one for one in found) == 1

@@ -78,6 +78,7 @@ def weighted_mean(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
         none where it lacks all.
     """
     key = ["item_id", "target", "context"]
+    tables = [table.sort_values(key, ignore_index=True) for table in tables]
     if not all(table[key].equals(tables[0][key]) for table in tables):
         raise UserError(
             "--source", "the cosines are of different items.", "Give those of one table."

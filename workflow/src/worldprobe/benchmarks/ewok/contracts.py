@@ -18,6 +18,8 @@ ITEM_ID = r"^[A-Za-z0-9-]+_\d+_\d+_v\d+$"
 TEMPLATE_ID = r"^[A-Za-z0-9-]+_\d+_\d+$"
 #: metrics by which models are compared, and studies planned.
 COMPARED = ("accuracy", "pairing")
+#: A value of each, in words.
+A_VALUE = {"accuracy": "an accuracy", "pairing": "a pairing"}
 #: what a pair of answers about one target says: a context, no preference, or nothing readable.
 PREFERENCES = ("context1", "context2", "none", "missing")
 

@@ -124,7 +124,7 @@ def compose(material: Material) -> Part:
     compared = compared_in_words(pairs[pairs["metric"] == "accuracy"], means, roster, BASELINES)
     if len(by_pairing := pairs[pairs["metric"] == "pairing"]):
         said = compared_in_words(by_pairing, means, roster, BASELINES, "pairing")
-        compared += [f"By pairing: {sentence}" for sentence in said]
+        compared += [f"By pairing: {one}" for one in said if one not in compared]
     if is_sample and has_pairs:
         compared.insert(0, _of_all_items(means, by_pairs))
     values = lead_values(means, compared=compared, is_sample=is_sample)

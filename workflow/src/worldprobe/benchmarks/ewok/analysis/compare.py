@@ -21,7 +21,7 @@ from worldprobe.benchmarks.ewok.analysis.panel import (
     cluster_codes,
 )
 from worldprobe.benchmarks.ewok.analysis.summarize import compared_values
-from worldprobe.benchmarks.ewok.contracts import COMPARED, Comparisons
+from worldprobe.benchmarks.ewok.contracts import A_VALUE, COMPARED, Comparisons
 from worldprobe.benchmarks.ewok.vocabulary import has_pairing
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import TooLittleError, UserError
@@ -120,10 +120,10 @@ def compare_models(
         drop=True
     )
     if table.empty:
-        problem = f"no two of {', '.join(models)} have an accuracy on the same item."
+        problem = f"no two of {', '.join(models)} have {A_VALUE[metric]} on the same item."
         raise TooLittleError("judgements", problem, "Compare models on the same items.")
     for a, b in pairs_without_items(table, models):
-        LOGGER.warning("%s and %s are not compared: no item has an accuracy of both", a, b)
+        LOGGER.warning("%s and %s are not compared: no item has %s of both", a, b, A_VALUE[metric])
     series = {model: number for number, model in enumerate(models)}
     known, sides = ~np.isnan(targets), [table[f"model_{side}"].map(series) for side in "ab"]
     units = [
@@ -176,13 +176,12 @@ def compared_metrics(judgements: pd.DataFrame, eval_type: str) -> tuple[str, ...
     if not has_pairing(eval_type):
         return COMPARED[:1]
     rows = judgements[judgements["eval_type"].isin([eval_type, *compared_baselines(eval_type)])]
-    known = rows.groupby(["model", "eval_type"], observed=True)[list(COMPARED)].count()
-    old = known[(known["accuracy"] > 0) & (known["pairing"] == 0)]
-    if len(old):
+    panel = build_panel(rows) if len(rows) else None
+    if panel is not None and not panel.has_pairing.all():
         LOGGER.warning(
             "compared by accuracy only: %s has judgements without pairings, as an earlier"
             " worldprobe made them; judge again",
-            old.index[0][0],
+            panel.series["model"][~panel.has_pairing].iloc[0],
         )
         return COMPARED[:1]
     return COMPARED

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.sign_flips import FEWEST
 from worldprobe.benchmarks.ewok.vocabulary import (
     DESIGN,
     OWN,
@@ -33,6 +32,7 @@ from worldprobe.contracts.results import over_in_words
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.provenance import Provenance
+from worldprobe.report.findings import warn_of_few
 from worldprobe.report.model_names import counted
 
 #: unit that is a random factor -> columns that identify it.
@@ -106,14 +106,8 @@ def interval_notes(rows: pd.DataFrame, names: Iterable[str] | None = None) -> li
         rows: of contracts.Summaries or contracts.Comparisons.
         names: of the rows, where there are several.
     """
-    known, statuses, notes = rows["ci_low"].notna(), rows["status"], []
+    known, statuses, notes = rows["ci_low"].notna(), rows["status"], warn_of_few(rows)
     called = pd.Series([""] * len(rows) if names is None else list(names), rows.index, dtype=object)
-    if (few := known & (rows["n_clusters"] < FEWEST)).any():
-        which = f" in {few.sum()} of {len(rows)} rows" if not few.all() else ""
-        notes.append(
-            f"Caution: intervals{which} are from fewer than {FEWEST} {WORDS[DEFAULT_CLUSTER]},"
-            " which tell little of how others vary."
-        )
     if "p_versions" in rows:
         over = rows["interval_over"].astype(str).str.endswith(" and versions")
         for index in rows.index[known & ~over & (rows["p_versions"] < VERSIONS_DIFFER)]:

@@ -16,6 +16,7 @@ from worldprobe.benchmarks.ewok.analysis.panel import (
     own_fillings_notes,
 )
 from worldprobe.benchmarks.ewok.contracts import (
+    A_VALUE,
     Coefficients,
     Comparisons,
     Correlations,
@@ -61,6 +62,8 @@ FEATURE_NAMES = BASELINE_FEATURES | {
     "n_words": "Number of words",
     "log_frequency": "Word frequency",
 }
+#: Why judgements have no metric but accuracy.
+EARLIER = "judgements of an earlier worldprobe lack it; judge the scores again."
 #: models that a note names; of more it says how many.
 MOST_NAMED = 4
 POINTS = {"domain_version": "one point per domain and version", "item": "one point per item"}
@@ -373,15 +376,23 @@ def _compared(table: pd.DataFrame, metric: str, provenance: Provenance, roster: 
         roster: names of the models.
     """
     units = drawn_units(provenance)
-    apart = provenance.details.get("not_compared", [])
     is_shown = (table.grouping == "overall") & (table.metric == metric)
     overall = table[is_shown].reset_index(drop=True)
+    lacking = provenance.details.get("lacking", {}).get(metric, EARLIER)
+    pairs = table[["model_a", "model_b"]].drop_duplicates()
+    known = set(zip(overall.model_a, overall.model_b, strict=True))
+    apart = [
+        *provenance.details.get("not_compared", []),
+        *(pair for pair in pairs.itertuples(index=False, name=None) if pair not in known),
+    ]
     frame = overall.assign(
         name_a=roster.names(overall.model_a),
         name_b=roster.names(overall.model_b),
     )
     return Sheet(
-        title=f"Paired comparisons of models' {metric} over the same items.",
+        title=f"Paired comparisons of models' {metric} over the same items."
+        if len(frame)
+        else f"Models are not compared by {metric}: {lacking}",
         frame=frame,
         columns=(
             text_column("Model A", "name_a"),
@@ -394,8 +405,10 @@ def _compared(table: pd.DataFrame, metric: str, provenance: Provenance, roster: 
             number_column("p (Holm)", "p_holm", p_value),
             DETECTABLE,
         ),
-        finding=pairs_finding(frame),
-        notes=(
+        finding=pairs_finding(frame) if len(frame) else "",
+        notes=()
+        if frame.empty
+        else (
             (
                 f"95% intervals and two-sided p ({_tests(frame)}); random factors: {units}. With"
                 " fewer of these, intervals are wider and Detectable is rougher."
@@ -405,8 +418,8 @@ def _compared(table: pd.DataFrame, metric: str, provenance: Provenance, roster: 
             *interval_notes(frame),
             *_left_out(frame),
             *(
-                f"{roster[a].name} and {roster[b].name} are not compared: no item has an accuracy"
-                " of both."
+                f"{roster[a].name} and {roster[b].name} are not compared: no item has"
+                f" {A_VALUE[metric]} of both."
                 for a, b in apart
             ),
         ),
