@@ -113,6 +113,7 @@ class Record:
         missing: models without answers, and why.
         trained: control model -> number of its parameters.
         took: run times and what answers cost, as ``report.runtimes`` writes them.
+        definitions: benchmark's YAML file -> what it says.
     """
 
     release: str
