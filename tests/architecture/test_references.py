@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -33,6 +34,17 @@ FILES = {
     "safetensors",
 }
 FILES |= {"toml", "html", "svg", "pdf", "tex", "txt", "zip", "gz", "db", "sql", "log", "lock"}
+
+
+#: Packages of others, which need not be installed.
+OTHERS = {"matplotlib", "openai", "vllm"}
+
+
+def is_local(module: str, reference: str) -> bool:
+    """Whether the first word is a parameter in the module, e.g. ``scored.counts``."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    parameters = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    return reference.partition(".")[0] in parameters
 
 
 def references(module: str) -> Iterator[str]:
@@ -67,17 +79,41 @@ def resolves(words: list[str]) -> bool:
 
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_what_a_docstring_refers_to_is_there(module: str) -> None:
-    known = {name.split(".")[0] for name in MODULES} | {
-        part for name in MODULES for part in name.split(".")
-    }
     missing = [
         one
         for one in references(module)
-        if one.split(".")[0] in known
-        and one.rpartition(".")[2] not in FILES
+        if one.rpartition(".")[2] not in FILES
+        and one.partition(".")[0] not in {*sys.stdlib_module_names, *OTHERS}
         and not is_there(module, one)
+        and not is_local(module, one)
     ]
     assert not missing
+
+
+def documented_fields(docstring: str) -> set[str]:
+    """The names that begin an entry of a docstring's ``Attributes``."""
+    entries = re.findall(r"^    (\w+(?:, \w+)*)(?: \([^)]*\))?:", docstring, re.MULTILINE)
+    return {name for entry in entries for name in entry.split(", ")}
+
+
+def records(module: str) -> Iterator[tuple[str, set[str], set[str]]]:
+    """The dataclasses and named tuples whose attributes are listed: name, fields, entries."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ClassDef):
+            kinds = map(ast.unparse, [*node.decorator_list, *node.bases])
+            listed = (ast.get_docstring(node) or "").partition("Attributes:\n")[2]
+            if listed and any("dataclass" in kind or "NamedTuple" in kind for kind in kinds):
+                stated = [one.target for one in node.body if isinstance(one, ast.AnnAssign)]
+                names = {one.id for one in stated if isinstance(one, ast.Name)}
+                fields = {name for name in names if not name.startswith("_")}
+                yield node.name, fields, documented_fields(listed)
+
+
+@pytest.mark.parametrize("module", sorted(name for name in MODULES if ".cli." not in name))
+def test_every_field_of_a_record_begins_a_line_of_its_attributes(module: str) -> None:
+    """In commands an option's help may stand where its type is defined."""
+    lacking = {name: fields - entries for name, fields, entries in records(module)}
+    assert {name: fields for name, fields in lacking.items() if fields} == {}
 
 
 @pytest.mark.parametrize("notebook", sorted((SOURCE.parents[1] / "notebooks").glob("*.ipynb")))

@@ -8,7 +8,7 @@ import yaml
 from command_line import run
 from worldprobe import benchmarks, settings
 from worldprobe.errors import UserError
-from worldprobe.operations.settings import model_files
+from worldprobe.operations.settings import model_files, read_files
 
 CARD = "  checkpoint: folder\n  family: gpt2\n  display_name: GPT\n"
 
@@ -231,3 +231,21 @@ def test_examples_of_another_domain_are_refused_where_a_set_has_but_one() -> Non
     assert "all skins of the set ood-problem are of one" in found
     assert not refused("promptings: [basic, icl_ood], other_promptings: [basic]")
     assert "other_promptings[0]" in refused("promptings: [basic], other_promptings: [icl_ood]")
+
+
+def test_all_problems_are_printed_also_of_models_where_the_settings_are_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(
+        "study: mine\nmodels: [smollm2_135x]\newok:\n  verzions: 0-1\nworldsense:\n  limit: many\n"
+    )
+    with pytest.raises(UserError) as caught:
+        read_files([path])
+    printed = caught.value.lines()
+    assert [
+        word in printed for word in ("smollm2_135x", "smollm2_135m", "verzions", "worldsense.limit")
+    ] == [True] * 4
+    assert printed.count("problem: ") == 3
+    assert run(f"config check {path}") == 2
+    assert capsys.readouterr().err.count("problem: ") == 3

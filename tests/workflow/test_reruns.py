@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from command_line import check_success
-from worldprobe import methods, stages
+from worldprobe import code_digest, methods
 
 Jobs = Callable[..., Counter[str]]
 #: Rules that train or ask models, and what makes what these read.
@@ -67,7 +67,7 @@ def planned(
     """A function: the jobs that the finished study in the clone would do now, by rule."""
 
     def run(*arguments: str) -> str:
-        stages.forget()
+        code_digest.forget()
         done = plan(snakemake_command(clone, *arguments, configuration=(clone / "study.yaml",)))
         check_success(done)
         return done.stdout + done.stderr
@@ -83,8 +83,8 @@ def planned(
         )
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stages, "SOURCE", clone / "workflow/src")
-        patch.setattr(stages, "RESOURCES", clone / "resources")
+        patch.setattr(code_digest, "PACKAGE", clone / "workflow/src/worldprobe")
+        patch.setattr(code_digest, "RESOURCES", clone / "resources")
         files = [
             line.split("\t")[0]
             for line in run("--summary").splitlines()
@@ -97,7 +97,7 @@ def planned(
             path.touch() if path.suffix else path.mkdir(exist_ok=True)
         run("--touch", "--forceall")
         yield jobs
-    stages.forget()
+    code_digest.forget()
 
 
 @pytest.fixture
@@ -124,119 +124,56 @@ def test_a_finished_study_does_nothing(planned: Jobs) -> None:
 
 #: What is edited -> a file with old and new words, rules that run again, rules that do not.
 CODE_EDITS = {
-    "an engine": ("worldprobe/models/vllm_engine.py", {*()}, {"judge", "build_report"}),
     "figures": (
         "worldprobe/benchmarks/ewok/figures/design.py",
-        {"draw_figure", "build_report"},
-        {"judge", "summarize", "print_table", "summarize_trials"},
+        {"draw_figure", "print_table", "build_report"},
+        {"judge", "summarize", "summarize_trials", "fit_mixed_model"},
+    ),
+    "a template of the page": (
+        "worldprobe/report/assets/methods.html.jinja",
+        {"build_report"},
+        {"judge", "summarize"},
     ),
     "a statistic": (
         "worldprobe/benchmarks/ewok/analysis/summarize.py",
-        {"summarize", "print_table", "build_report"},
-        {"judge", "summarize_trials"},
+        {"summarize", "summarize_trials", "judge", "pool_domains", "print_table", "build_report"},
+        {*()},
     ),
-    "a function within a command's module": (
-        "worldprobe/benchmarks/worldsense/analysis/answers.py",
-        {"summarize_trials"},
-        {"judge", "summarize"},
+    "a script of R": (
+        "worldprobe/benchmarks/ewok/analysis/regression.R",
+        {"fit_mixed_model", "judge"},
+        {*()},
     ),
     "an extension": (
         "worldprobe_lab/pooling.py",
         {"pool_domains"},
-        {"judge", "summarize", "summarize_trials"},
+        {"judge", "summarize", "summarize_trials", "lay_out_lists"},
     ),
-    "what all import": (
-        "worldprobe/files.py",
-        {"judge", "summarize", "summarize_trials", "measure_surface", "print_table"},
-        {*()},
+    "the page of items": (
+        "worldprobe_explorer/worth.py",
+        {"explore"},
+        {"judge", "summarize", "draw_figure", "pool_domains"},
     ),
 }
 
 
 @pytest.mark.parametrize(("name", "made", "spared"), CODE_EDITS.values(), ids=CODE_EDITS)
-def test_an_edit_of_code_makes_the_cheap_stages_that_use_it_again(
+def test_an_edit_of_code_makes_the_cheap_stages_of_its_package_again(
     planned: Jobs, edited: Callable[..., None], name: str, made: set[str], spared: set[str]
 ) -> None:
-    edited(f"workflow/src/{name}", '"""', '"""Edited. ')
+    edited(f"workflow/src/{name}", "e", "ee")
     found = planned()
     assert not set(found) & (EXPENSIVE | spared)
     assert made <= set(found)
 
 
-#: A file beside the code -> a command that reads it, and the module that this looks up.
-DATA = {
-    "worldprobe/benchmarks/ewok/analysis/regression.R": ("fit mixed-model",),
-    "worldprobe/report/assets/methods.html.jinja": ("report build", "worldprobe.asked"),
-    "worldprobe_lab/conditions.txt.jinja": ("compare-conditions",),
-    "worldprobe/report/assets/difference.txt.jinja": ("compare-conditions",),
-    "worldprobe/report/assets/figures.mplstyle": (
-        "figure",
-        "worldprobe.benchmarks.ewok.figures.design",
-    ),
-}
-
-
-@pytest.mark.parametrize(("name", "command"), DATA.items(), ids=DATA)
-def test_an_edit_of_a_data_file_changes_the_digest_of_what_reads_it(
-    planned: Jobs, clone: Path, name: str, command: tuple[str, ...]
-) -> None:
-    stages.forget()
-    before = stages.digest_code(*command), stages.digest_code("judge")
-    path = clone / "workflow/src" / name
-    text = path.read_text()
-    try:
-        path.write_text(text + " ")
-        stages.forget()
-        after = stages.digest_code(*command), stages.digest_code("judge")
-    finally:
-        path.write_text(text)
-        stages.forget()
-    assert after[0] != before[0]
-    assert after[1] == before[1]
-
-
-def test_a_constant_does_not_hide_what_it_is_made_of(
-    planned: Jobs, clone: Path, edited: Callable[..., None]
-) -> None:
-    name = "workflow/src/worldprobe/cli/analysis.py"
-    edited(name, "\nclass Step", "\nOTHER = made\n\n\nclass Step")
-    stages.forget()
-    text = stages._function("worldprobe.cli.analysis", "agree")
-    stages.forget()
-    assert re.search("from worldprobe.provenance import .*made", text)
-    assert "OTHER" not in text
-
-
-def test_an_edit_of_what_a_stage_reads_of_the_resources_makes_it_again(
+def test_an_edit_of_the_resources_makes_cheap_stages_again(
     planned: Jobs, edited: Callable[..., None]
 ) -> None:
     edited("resources/published/ewok.csv", "0.", "1.")
     found = planned()
     assert "check_worldsense_reproduction" in found
-    assert not set(found) & (EXPENSIVE | {"judge", "summarize"})
-
-
-def test_every_cheap_rule_names_a_command_that_there_is(repository: Path) -> None:
-    files = [
-        *repository.glob("workflow/rules/**/*.smk"),
-        *repository.glob("workflow/src/*/rules/*"),
-    ]
-    commands = {
-        command
-        for path in files
-        for command in re.findall(r'digest_code\(\s*"([^"]+)"', path.read_text())
-    }
-    assert len(commands) > 25
-    texts = {
-        command: [
-            stages._function(place, command.split()[-1])
-            for place in stages._places(command.split()[0])
-        ]
-        for command in commands
-    }
-    without = [name for name, found in texts.items() if "def " not in "".join(found)]
-    assert without == []
-    assert "def summarize_(" in "".join(texts["worldsense summarize"])
+    assert not set(found) & EXPENSIVE
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ rule unpack_archive:
     params:
         place=ARCHIVED.place,
         as_drawn=options(as_drawn=AS_DRAWN),
-        code=digest_code("archive unpack"),
+        code=digest_code(),
     message:
         f"Study {study['study']}, from {ARCHIVED.place}"
     shell:

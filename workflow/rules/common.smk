@@ -34,7 +34,7 @@ if installed != VERSION:
 
 from worldprobe import benchmarks, extensions, methods
 from worldprobe.benchmark import FORMATS
-from worldprobe.stages import digest_code
+from worldprobe.code_digest import CORE, digest_code
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_state, files_below
 from worldprobe.models.controls import MATERIALS, corpus
@@ -107,6 +107,11 @@ def missing_of_benchmark(wildcards):
     """The models that a benchmark asks and that have no answers, as an option."""
     answers = ANALYSED[wildcards.benchmark].answers
     return missing_option([model for model in MISSING if answers(study, model)])
+
+
+def code_of_benchmark(wildcards):
+    """What the code is that makes means and comparisons of a benchmark's scores."""
+    return digest_code(SCORES[wildcards.benchmark])
 
 
 def kept_since(rule):
@@ -221,7 +226,7 @@ ANSWERED = benchmarks.without(study, MISSING)
 
 #: Name -> a benchmark with means and comparisons by the shared rules, and the module that says what its scores are.
 ANALYSED = {one.name: one for one in benchmarks.of_study(study) if one.analysed}
-SCORES = {name: [one.scores.__module__] if one.scores else [] for name, one in ANALYSED.items()}
+SCORES = {name: one.scores.__module__ if one.scores else CORE for name, one in ANALYSED.items()}
 #: The materials that the control models learn from, and their files.
 BUILTIN = in_repository(MATERIALS)
 BUILTIN_FILES = files_in(BUILTIN)

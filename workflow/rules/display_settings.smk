@@ -36,7 +36,7 @@ def declared(home, kind, name):
         "section": benchmark.section(shown).title,
         "label": {kind: shown.title},
         "caption": re.sub(r"([\\*`_|])", r"\\\1", shown.caption),  # nothing in it is markup
-        "code": digest_code(kind, shown.build.__module__, shown.draw.__module__),
+        "code": digest_code(shown.build.__module__, displays=True),
         "trained": trained,
         # of an archive the very file, as no rule makes the folder
         "trained_files": [f"{one}/provenance.json" for one in trained] if ARCHIVED else trained,

@@ -41,7 +41,7 @@ rule record_study:
         trained=options(trained=TRAINED),
         answers=STUDY.answers,
         jobs=STUDY.benchmarks,
-        code=digest_code("archive record-study"),
+        code=digest_code(),
     message:
         "Recording what the study is"
     shell:

@@ -1,8 +1,10 @@
 # One page with everything on it: each benchmark of the study adds its part, its tables and its figures.
 
 
-#: How each is composed.
-PARTS_OF_PAGE = [one.page for one in benchmarks.of_study(study) if one.page]
+#: The modules that compose them.
+CODE_OF_PAGE = [CORE] + [
+    one.page.compose.__module__ for one in benchmarks.of_study(study) if one.page
+]
 
 
 rule build_report:
@@ -32,8 +34,7 @@ rule build_report:
         models=NAMES,
         headlines=options(headlines=[page.eval_type for page in PAGES]),
         study=study["study"],
-        code=digest_code("report build", *(part.compose.__module__ for part in PARTS_OF_PAGE)),
-        sections=[f"{one.title}: {one.intro}" for part in PARTS_OF_PAGE for one in part.sections],
+        code=[digest_code(name, displays=True) for name in CODE_OF_PAGE],
         beside=options(beside=extensions.pages_of(study, STUDY.root)),
     message:
         "Building the report"

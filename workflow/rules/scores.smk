@@ -18,7 +18,7 @@ rule summarize:
         "../../envs/analysis.yaml"
     params:
         missing=missing_of_benchmark,
-        code=lambda wildcards: digest_code("summarize", *SCORES[wildcards.benchmark]),
+        code=code_of_benchmark,
     message:
         "Summarising accuracy ({wildcards.benchmark})"
     shell:
@@ -42,7 +42,7 @@ rule compare:
         "../../envs/analysis.yaml"
     params:
         missing=missing_of_benchmark,
-        code=lambda wildcards: digest_code("compare", *SCORES[wildcards.benchmark]),
+        code=code_of_benchmark,
     message:
         "Comparing models in pairs ({wildcards.benchmark})"
     shell:

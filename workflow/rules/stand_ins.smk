@@ -17,7 +17,7 @@ rule make_stand_ins:
         "../../envs/scoring.yaml"
     params:
         models=[described(card) for card in STAND_INS.values()],
-        code=digest_code("models stand-in"),
+        code=digest_code(),
     message:
         "Making tiny models that stand in for those of the study"
     shell:

@@ -19,7 +19,7 @@ rule judge:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        code=digest_code("judge"),
+        code=digest_code(),
     message:
         "Judging {wildcards.model} ({wildcards.condition})"
     shell:
@@ -44,7 +44,7 @@ rule agree:
     params:
         people=options(people=ewok_outputs.human_matrix(study)),
         missing=missing,
-        code=digest_code("agree"),
+        code=digest_code(),
     message:
         "Comparing choices with ratings"
     shell:
@@ -69,7 +69,7 @@ rule correlate:
         "../../../envs/analysis.yaml"
     params:
         missing=missing,
-        code=digest_code("correlate"),
+        code=digest_code(),
     message:
         "Correlating accuracy with surface features"
     shell:
@@ -100,7 +100,7 @@ rule check_reproduction:
         published=subpath(input.published, parent=True),
         source=MATERIAL_SOURCE,
         contents=contents(OWN_MATERIALS),
-        code=digest_code("reproduction check", "worldprobe.benchmarks.ewok.analysis.reproduction"),
+        code=digest_code(),
     message:
         "Comparing our numbers with the published ones"
     shell:

@@ -61,7 +61,7 @@ rule judge_baseline:
         source=baseline_source,
         allow_pickle=options(ewok["baselines"]["word2vec"], ["allow_pickle"]),
         contents=contents(lambda wildcards: [BASELINE_SOURCES.get(wildcards.baseline, "")]),
-        code=digest_code("baselines judge"),
+        code=digest_code(),
     message:
         "Judging items by {wildcards.baseline} ({params.source})"
     shell:
@@ -90,7 +90,7 @@ rule measure_surface:
             compat=ewok["baselines"]["frequency"]["compat"],
         ),
         contents=contents(ewok["baselines"]["frequency"]["files"]),
-        code=digest_code("baselines measure-surface"),
+        code=digest_code(),
     message:
         "Measuring sentence length and word frequency"
     shell:

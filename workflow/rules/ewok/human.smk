@@ -17,7 +17,7 @@ rule import_human_ratings:
         "../../../envs/analysis.yaml"
     params:
         contents=contents([ewok["human"]["ratings"]] if ewok["human"]["ratings"] else []),
-        code=digest_code("import human-ratings"),
+        code=digest_code(),
     message:
         "Reading people's ratings ({input.ratings})"
     shell:
@@ -39,7 +39,7 @@ rule judge_human:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        code=digest_code("judge"),
+        code=digest_code(),
     message:
         "Judging people's ratings"
     shell:

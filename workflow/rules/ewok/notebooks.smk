@@ -24,7 +24,7 @@ rule run_notebook:
         registry=registry_file,
         models=NAMES,
         contents=contents(notebook_file),
-        code=digest_code("notebook run"),
+        code=digest_code(displays=True),
     message:
         "Running the notebook {wildcards.notebook}"
     shell:

@@ -20,7 +20,7 @@ rule fit_mixed_model:
     params:
         missing=missing,
         random_effects=study["ewok"]["mixed_model"]["random_effects"],
-        code=digest_code("fit mixed-model"),
+        code=digest_code(),
     message:
         "Fitting the mixed-effects model (lme4)"
     shell:
@@ -44,7 +44,7 @@ rule fit_fixed_effects:
         "../../../envs/analysis.yaml"
     params:
         missing=missing,
-        code=digest_code("fit fixed-effects"),
+        code=digest_code(),
     message:
         "Fitting the fixed effects (statsmodels)"
     shell:

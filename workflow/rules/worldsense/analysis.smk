@@ -18,7 +18,7 @@ rule summarize_trials:
     params:
         sets=ANSWERED_SETS,
         missing=missing_option(worldsense_outputs.asked_models(study)),
-        code=digest_code("worldsense summarize"),
+        code=digest_code(),
     message:
         "Summarising answers to WorldSense's trials"
     shell:
@@ -41,7 +41,7 @@ rule compare_tuples:
         "../../../envs/analysis.yaml"
     params:
         sets=ANSWERED_SETS,
-        code=digest_code("worldsense compare"),
+        code=digest_code(),
     message:
         "Comparing models on WorldSense's tuples"
     shell:
@@ -64,9 +64,7 @@ rule check_worldsense_reproduction:
         "../../../envs/analysis.yaml"
     params:
         published=subpath(input.published, parent=True),
-        code=digest_code(
-            "reproduction check", "worldprobe.benchmarks.worldsense.analysis.reproduction"
-        ),
+        code=digest_code(),
     message:
         "WorldSense's published numbers next to ours"
     shell:

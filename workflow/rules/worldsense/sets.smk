@@ -42,7 +42,7 @@ rule sample_released:
         "../../../envs/analysis.yaml"
     params:
         sample=SAMPLE,
-        code=digest_code("worldsense sample"),
+        code=digest_code(),
     message:
         "Sampling WorldSense's released set {wildcards.set}"
     shell:
@@ -92,7 +92,7 @@ rule tabulate_skins:
     params:
         wording=WORDING,
         contents=contents(SKIN_FILES),
-        code=digest_code("worldsense tabulate-skins"),
+        code=digest_code(),
     message:
         "Listing WorldSense's skins"
     shell:
@@ -113,7 +113,7 @@ rule tabulate_samples:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        code=digest_code("worldsense tabulate-samples"),
+        code=digest_code(),
     message:
         "Samples of WorldSense's trials"
     shell:

@@ -461,6 +461,7 @@ class Benchmark:
         evaluation: how single models are evaluated, if they can be.
         asking: what is asked, if the shared rule and command ask it (``worldprobe ask``): the
             benchmark has no rules of its own.
+        rehearse: makes its block of settings small, for a rehearsal.
         rules: file of its own rules, if it has any.
         source: its YAML file, if it has one.
         definition: what this file says, which its tables repeat, so that they can be read without

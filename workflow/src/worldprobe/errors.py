@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import errno
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class UserError(Exception):
@@ -29,6 +29,36 @@ class UserError(Exception):
     def lines(self) -> str:
         """The message as it is printed."""
         return printable(f"error: {self.where}\n  problem: {self.problem}\n  fix: {self.fix}")
+
+
+class CombinedError(UserError):
+    """Several at once, all of which are printed.
+
+    Args:
+        errors: one or more, in the order in which they are printed.
+    """
+
+    def __init__(self, errors: Sequence[UserError]) -> None:
+        self.errors = list(errors)
+        super().__init__(errors[0].where, errors[0].problem, errors[0].fix)
+
+    def __reduce__(self) -> tuple[type[CombinedError], tuple[list[UserError]]]:
+        return CombinedError, (self.errors,)
+
+    def lines(self) -> str:
+        """The messages as they are printed."""
+        return "\n".join(error.lines() for error in self.errors)
+
+
+def errors_of(error: UserError) -> list[UserError]:
+    """The errors that one consists of."""
+    return error.errors if isinstance(error, CombinedError) else [error]
+
+
+def raise_all(errors: Sequence[UserError]) -> None:
+    """Raise some errors together, if there are any."""
+    if errors:
+        raise errors[0] if len(errors) == 1 else CombinedError(errors)
 
 
 class MachineError(UserError):

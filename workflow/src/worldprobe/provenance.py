@@ -21,7 +21,11 @@ class Provenance:
     Attributes:
         method: version of the computation; bumped only when its numbers change.
         seed: seed of all randomness, or None where there is none.
-        model: our name of the model, checkpoint and revision what was loaded, dtype and engine how.
+        model: our name of the model.
+        checkpoint: what was loaded.
+        revision: of the checkpoint.
+        dtype: what it computed in.
+        engine: what loaded it.
         kind: masked or encoder-decoder; None: a causal language model, or no model.
         config_digest: digest of the configuration that the step depends on.
         inputs: name -> SHA-256 of every file read.

@@ -45,7 +45,8 @@ class Pooled:
         groups: labels.
         mean: plain mean over templates.
         pooled, ci_low, ci_high: mean and 95% interval of the posterior, for other clusters and
-        versions. rank_low, rank_high: 95% of the posterior of the rank; 1 has the lowest mean.
+            versions.
+        rank_low, rank_high: 95% of the posterior of the rank; 1 has the lowest mean.
         lower: probability that the row's true mean is below the column's, shape (groups, groups).
         n_clusters, n_templates: of each group.
     """

@@ -53,9 +53,11 @@ class Variances:
 
     Attributes:
         cluster, template, version, cluster_version, item: what each adds; all versions and items of
-        a study share nothing else. sizes: the number of templates of each cluster of the pilot.
-        n_versions: versions of the pilot. has_own_fillings: whether each item was filled on its
-        own, so that versions are no random factor.
+            a study share nothing else.
+        sizes: the number of templates of each cluster of the pilot.
+        n_versions: versions of the pilot.
+        has_own_fillings: whether each item was filled on its own, so that versions are random only
+            where they differ.
     """
 
     cluster: float

@@ -57,6 +57,7 @@ class Release:
         features: texts, target, n_words, log_frequency; empty where the release has no controls.
         flagged: TEXTS and ``problem``, or None.
         removed: TEXTS and Domain, or None.
+        unread: files of the release that were not read.
     """
 
     items: pd.DataFrame

@@ -540,9 +540,9 @@ class Reliability:
         r: correlation of two halves' means, stepped up by Spearman and Brown to all people; the
             mean over splits.
         low, high: 95 % interval, for other people and other sub-items (Feldt 1965, Psychometrika
-        30: 357). ceiling: square root of r: the correlation with the mean answers that a rater
-        without any noise would reach, and so what
-            can be expected of a model at most.
+            30: 357).
+        ceiling: square root of r: the correlation with the mean answers that a rater without any
+            noise would reach, and so what can be expected of a model at most.
         ceiling_low, ceiling_high: roots of the interval's ends.
         n_cells: sub-items that both halves answered, on average.
     """

@@ -437,8 +437,9 @@ class ListStatus:
     Attributes:
         name: of the list.
         complete, live, expired, returned: sessions in each state; a reopened one counts under
-        reopened alone. reopened: complete sessions whose answers are not kept, so that somebody
-        else is wanted. needed: people still wanted.
+            reopened alone.
+        reopened: complete sessions whose answers are not kept, so that somebody else is wanted.
+        needed: people still wanted.
     """
 
     name: str

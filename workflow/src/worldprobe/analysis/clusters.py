@@ -47,20 +47,20 @@ class Estimates:
         mean: the mean over strata and versions of the weighted means in them.
         std_error: its standard error.
         ci_low, ci_high: 95% interval; missing with one cluster and, without bounds, where all
-        clusters are alike.
+            clusters are alike.
         p: two-sided, that the mean is 0; missing where ``status`` is not ok.
         test: what p and the interval are by: ``t``, or ``sign_flips``; empty where p is missing.
         detectable: the smallest true mean that the test finds in 80% of samples such as this one;
-        missing where p is.
+            missing where p is.
         enough_versions: with how many versions half of this would be found; 0: with none, or
-        versions are not random.
+            versions are not random.
         status: ok; one_version: the interval is about the fillings of this version only, and there
             is no test; one_cluster: nothing says how another would come out; no_spread: all
             clusters are alike, so their variance is not known, and an interval within bounds is
             that of as many independent values as there are clusters; no_values.
-        n_clusters, n_versions: that have a value. p_versions: that versions do not differ, by the F
-        test of versions against their cells with clusters; missing where there
-            are no two versions.
+        n_clusters, n_versions: that have a value.
+        p_versions: that versions do not differ, by the F test of versions against their cells with
+            clusters; missing where there are no two versions.
         over_versions: whether the interval is for other versions too.
     """
 

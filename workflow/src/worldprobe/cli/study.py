@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from cyclopts import App
 
 from worldprobe.benchmarks import settings_classes
 from worldprobe.cli.options import ConfigFiles
-from worldprobe.errors import UserError
+from worldprobe.errors import UserError, raise_all
 from worldprobe.log import LOGGER
 from worldprobe.paths import LISTING, REGISTRY, REPOSITORY, RESULTS, shipped_file
 
@@ -64,10 +63,7 @@ def check(files: list[Path], /) -> None:
         read_site(shipped_file(Path("config/cluster.yaml")), os.environ)
     except UserError as error:
         problems.append(error)
-    for complaint in problems[:-1]:
-        print(complaint.lines(), file=sys.stderr)
-    if problems:
-        raise problems[-1]
+    raise_all(problems)
     study = read_study(settings, files, settings_classes)
     asked = []
     for name in study["benchmarks"]:

@@ -5,7 +5,6 @@ answer.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -33,7 +32,7 @@ from worldprobe.cli.options import (
     export_password,
     missing_models,
 )
-from worldprobe.errors import UserError
+from worldprobe.errors import UserError, raise_all
 from worldprobe.extensions import checks
 from worldprobe.files import digest_file, whole_folder, write_members, write_text
 from worldprobe.log import LOGGER
@@ -78,10 +77,7 @@ def check_skins_(folder: Path | None = None, /) -> None:
 
     right, faults = check_skins(folder or FOLDER)
     faults += [fault for check in checks("skin") for skin in right if (fault := check(skin))]
-    for fault in faults[:-1]:
-        print(fault.lines(), file=sys.stderr)
-    if faults:
-        raise faults[-1]
+    raise_all(faults)
     print(f"{len(right)} skins are right: {', '.join(skin.name for skin in right)}")
 
 

@@ -193,7 +193,7 @@ class EngineFacts:
         ends: token ids that end a text; of a server, those that are asked for besides its own.
         kind: causal, masked or encoder-decoder, see ``model_types``.
         pseudo: masked models: what is hidden together while a token is predicted, see
-            ``model_types.PSEUDO``.
+            ``registry.PSEUDO``.
         tokenizer: a digest of what the tokenizer makes of fixed sentences
             (``tokenizers.fingerprint``); None where only the server has one.
         quantisation: how the weights are quantised, in words; None: they are not, or only the

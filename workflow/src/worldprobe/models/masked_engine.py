@@ -261,7 +261,7 @@ class GapEncoder:
     Args:
         tokenizer: a fast tokenizer of transformers with a mask token.
         max_length: the model's longest sequence, in tokens.
-        pseudo: what is hidden together, see ``model_types.PSEUDO``.
+        pseudo: what is hidden together, see ``registry.PSEUDO``.
         name: the model's name, for messages.
 
     Raises:

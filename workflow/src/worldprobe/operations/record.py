@@ -13,10 +13,10 @@ from typing import Any
 from worldprobe import __version__
 from worldprobe.benchmark import Study
 from worldprobe.benchmarks import settings_classes
-from worldprobe.errors import UserError
+from worldprobe.errors import UserError, raise_all
 from worldprobe.files import write_text
 from worldprobe.settings import Source
-from worldprobe.settings.blocks import check, raise_first
+from worldprobe.settings.blocks import check
 from worldprobe.settings.registry import as_stated
 from worldprobe.settings.study import study_class
 
@@ -113,6 +113,7 @@ class Record:
         missing: models without answers, and why.
         trained: control model -> number of its parameters.
         took: run times and what answers cost, as ``report.runtimes`` writes them.
+        definitions: benchmark's YAML file -> what it says.
     """
 
     release: str
@@ -177,7 +178,7 @@ class Record:
         named = {entry: blocks[entry] for entry in entries if entry in blocks}
         parsed, problems = check(study_class(named), stated, [Source(name, stated)])
         if parsed is None:  # otherwise they are about files that are not needed here
-            raise_first(problems)
+            raise_all(problems)
         assert parsed is not None
         unnamed = dict.fromkeys(settings_classes().keys() - named)
         return parsed.model_dump() | unnamed | {"results": results}

@@ -7,23 +7,24 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
 from worldprobe.benchmarks import all_models, complete_registry, settings_classes
-from worldprobe.errors import UserError
+from worldprobe.errors import UserError, errors_of, raise_all
 from worldprobe.extensions import add_models
 from worldprobe.files import write_text
 from worldprobe.models.checkpoint import NO_ADAPTER, base_folder, folder_of
 from worldprobe.models.weights import files_of
 from worldprobe.operations import rehearsal
-from worldprobe.paths import RESULTS, shipped_file
+from worldprobe.paths import REGISTRY, RESULTS, shipped_file
 from worldprobe.settings import (
     check_models,
     merge,
+    model_problems,
     read_registry,
     read_site,
     read_study,
@@ -65,7 +66,11 @@ def read_settings(
     Raises:
         UserError: a mistake in any of the files, or a file that they name and that does not exist.
     """
-    study = read_study(settings, files, settings_classes, options) | {"results": results}
+    try:
+        study = read_study(settings, files, settings_classes, options) | {"results": results}
+    except UserError as error:
+        raise_all([*errors_of(error), *_unknown_models(settings, files)])
+        raise
     registry_file = str(shipped_file(Path(study["registry"])))
     registry = read_registry(registry_file)
     if study["rehearsal"]:
@@ -80,6 +85,25 @@ def read_settings(
         check_folders(model, registry[model], registry_file)
     site = read_site(str(shipped_file(Path("config/cluster.yaml"))), os.environ)
     return Settings(study, registry, registry_file, site)
+
+
+def _unknown_models(
+    settings: Mapping[str, Any], files: Sequence[str | Path]
+) -> Iterator[UserError]:
+    """What is wrong with the names of models, where settings have other faults."""
+    models, file = (
+        settings.get("models"),
+        shipped_file(Path(str(settings.get("registry", REGISTRY)))),
+    )
+    if isinstance(models, list) and all(isinstance(one, str) for one in models) and file.is_file():
+        try:
+            registry = read_registry(file)
+        except UserError as error:
+            yield from errors_of(error)
+        else:
+            yield from model_problems(
+                models, registry, [read_yaml(path) for path in files], str(file)
+            )
 
 
 def read_files(files: Sequence[str | Path], results: str = RESULTS) -> Settings:

@@ -25,7 +25,7 @@ from pydantic import (
     field_validator,
 )
 
-from worldprobe.errors import UserError, did_you_mean
+from worldprobe.errors import UserError, did_you_mean, raise_all
 from worldprobe.settings.documents import Keys, Source, dotted, in_order, place, read_yaml
 
 #: What is wrong with settings that fit their class: the key within the block, the problem, the fix.
@@ -136,7 +136,6 @@ def parse(
     kind: type[M],
     document: Any,
     sources: Sequence[Source],
-    is_listed: bool = False,
     strict: bool = True,
 ) -> M:
     """A document as its class.
@@ -145,14 +144,13 @@ def parse(
         kind: a class of settings.
         document: what is checked; merged from the sources.
         sources: where the settings come from, the strongest last.
-        is_listed: ``worldprobe config check`` reads this kind of file.
         strict: whether a number must not be written as text, as in the environment.
 
     Raises:
-        UserError: the first problem; where there are more, the fix says so.
+        UserError: every problem.
     """
     parsed, problems = check(kind, document, sources, strict)
-    raise_first(problems, is_listed)
+    raise_all(problems)
     assert parsed is not None  # for mypy: without a problem there is something
     return parsed
 
@@ -166,7 +164,7 @@ def parse_given(kind: type[M], given: str | None, options: Mapping[str, Any] | N
         options: settings that were given as options, which win.
 
     Raises:
-        UserError: the first problem; where there are more, the fix says so.
+        UserError: every problem.
     """
     source = Source("--settings", {})
     if given and given.lstrip().startswith("{"):
@@ -218,14 +216,6 @@ def option_words(settings: Mapping[str, Any], keys: Iterable[str] | None = None)
         elif value is not None:
             words.append(f"{option}={str(value).lower() if isinstance(value, bool) else value}")
     return words
-
-
-def raise_first(problems: Sequence[UserError], is_listed: bool = True) -> None:
-    """Raise the first of some problems, if there is one, and say how many more there are."""
-    if problems:
-        where = "; `worldprobe config check` lists all" if is_listed else ""
-        advice = f" ({len(problems) - 1} more{where}.)" if len(problems) > 1 else ""
-        raise UserError(problems[0].where, problems[0].problem, problems[0].fix + advice)
 
 
 def all_findings(value: Any, keys: Keys = (), seen: set[int] | None = None) -> Iterator[Finding]:

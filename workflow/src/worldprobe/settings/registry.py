@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, RootModel, create_model, model_validator
 
-from worldprobe.errors import UserError, did_you_mean
+from worldprobe.errors import UserError, did_you_mean, raise_all
 from worldprobe.paths import Place
 from worldprobe.settings.blocks import (
     Block,
@@ -344,7 +344,7 @@ def read_registry(path: Path | str) -> dict[str, dict[str, Any]]:
         UserError: the file is missing, an entry is not a card, or a card cannot work.
     """
     source = read_yaml(path)
-    registry = parse(registry_class(), source.document, [source], is_listed=True).model_dump()
+    registry = parse(registry_class(), source.document, [source]).model_dump()
     return {model: {"model": model} | card for model, card in registry.items()}
 
 
@@ -362,12 +362,11 @@ def check_models(
     """Every model of the study is in the registry, and no two share a display name.
 
     Raises:
-        UserError: an unknown model id, with the nearest known one; or two models that figures could
-            not distinguish.
+        UserError: unknown model ids, with the nearest known ones; models that figures could not
+            distinguish.
     """
     sources = [read_yaml(path) for path in files]
-    for problem in model_problems(study["models"], registry, sources, registry_name):
-        raise problem
+    raise_all(list(model_problems(study["models"], registry, sources, registry_name)))
 
 
 def model_problems(

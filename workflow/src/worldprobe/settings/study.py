@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from worldprobe import extensions
-from worldprobe.errors import UserError
+from worldprobe.errors import UserError, raise_all
 from worldprobe.paths import REGISTRY, REPOSITORY
 from worldprobe.settings.blocks import (
     MADE,
@@ -26,7 +26,6 @@ from worldprobe.settings.blocks import (
     Whole,
     check,
     parse,
-    raise_first,
     schema_at,
 )
 from worldprobe.settings.documents import Keys, Source, dotted, parse_yaml, place, read_yaml
@@ -278,7 +277,7 @@ def read_study(
     study, problems = check(
         kind, merge(settings, typed), [*sources, *([Source("--config", typed)] if typed else [])]
     )
-    raise_first(problems)
+    raise_all(problems)
     assert study is not None
     return study.model_dump() | dict.fromkeys(blocks().keys() - study.benchmarks)
 

@@ -20,7 +20,7 @@ if study.get("ewok"):
             ENVS / "analysis.yaml"
         params:
             missing=missing,
-            code=digest_code("materials audit-labels"),
+            code=digest_code("worldprobe_authoring"),
         message:
             "Comparing the items' labels with answers"
         shell:

@@ -22,7 +22,7 @@ if tables(study, ALL_WITH_ANSWERS):
             models=NAMES,
             title=f"Study {study['study']}",
             text=options(study["explorer"], ["with_protected_text"]),
-            code=digest_code("explore"),
+            code=digest_code("worldprobe_explorer", displays=True),
         message:
             "Writing the page of items"
         shell:

@@ -20,7 +20,7 @@ rule compare_conditions:
     params:
         conditions=options(condition_options(ANSWERED)),
         missing=missing,
-        code=digest_code("compare-conditions"),
+        code=digest_code("worldprobe_lab"),
     message:
         "Comparing conditions"
     shell:
@@ -44,7 +44,7 @@ rule measure_families:
         ENVS / "analysis.yaml"
     params:
         missing=missing,
-        code=digest_code("families"),
+        code=digest_code("worldprobe_lab"),
     message:
         "Measuring accuracy by level of families"
     shell:

@@ -16,7 +16,7 @@ rule plan_studies:
         ENVS / "analysis.yaml"
     params:
         missing=missing,
-        code=digest_code("plan"),
+        code=digest_code("worldprobe_lab"),
     message:
         "Planning studies of other sizes"
     shell:
@@ -39,7 +39,7 @@ rule pool_domains:
         ENVS / "analysis.yaml"
     params:
         missing=missing,
-        code=digest_code("pool"),
+        code=digest_code("worldprobe_lab"),
     message:
         "Pooling domains"
     shell:

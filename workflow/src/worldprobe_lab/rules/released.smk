@@ -18,7 +18,7 @@ rule import_released:
     params:
         skip=options(ewok["released"], ["skip"]),
         contents=contents([ewok["released"]["results"]] if ewok["released"]["results"] else []),
-        code=digest_code("import released"),
+        code=digest_code("worldprobe_lab"),
     message:
         "Reading released results ({input.release})"
     shell:

@@ -51,7 +51,7 @@ rule trace_series_curves:
     conda:
         ENVS / "analysis.yaml"
     params:
-        code=digest_code("series curves"),
+        code=digest_code("worldprobe_lab"),
         level="" if study["onset_level"] is None else f"--level {study['onset_level']}",
     message:
         "Tracing the learning curves of {wildcards.benchmark}"

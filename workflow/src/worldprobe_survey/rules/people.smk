@@ -21,7 +21,7 @@ rule sample_human_lists:
         ENVS / "analysis.yaml"
     params:
         settings=options(ewok["human"]["lists"]),
-        code=digest_code("human lists"),
+        code=digest_code("worldprobe_survey"),
     message:
         "Dealing questions to lists"
     shell:
@@ -45,7 +45,7 @@ rule simulate_human_answers:
         ENVS / "analysis.yaml"
     params:
         settings=options(ewok["human"]["simulation"]),
-        code=digest_code("human simulate"),
+        code=digest_code("worldprobe_survey"),
     message:
         "Simulating people's answers"
     shell:
@@ -75,7 +75,7 @@ rule clean_human_ratings:
     params:
         settings=options(ewok["human"]["cleaning"]),
         contents=contents(people_outputs.own_answers(study)),
-        code=digest_code("human clean"),
+        code=digest_code("worldprobe_survey"),
     message:
         "Cleaning people's answers"
     shell:
@@ -101,7 +101,7 @@ rule measure_human_agreement:
     conda:
         ENVS / "analysis.yaml"
     params:
-        code=digest_code("human agreement"),
+        code=digest_code("worldprobe_survey"),
     message:
         "Measuring people's accuracy and agreement"
     shell:
@@ -126,7 +126,7 @@ rule measure_human_likeness:
         ENVS / "analysis.yaml"
     params:
         missing=missing,
-        code=digest_code("human likeness"),
+        code=digest_code("worldprobe_survey"),
     message:
         "Comparing models' preferences with people's"
     shell:

@@ -21,7 +21,7 @@ rule measure_controls:
         ENVS / "analysis.yaml"
     params:
         reads=options(reads=readings(ANSWERED, registry)),
-        code=digest_code("controls measure"),
+        code=digest_code("worldprobe_training"),
     message:
         "Comparing control models on what they had and had not read"
     shell:

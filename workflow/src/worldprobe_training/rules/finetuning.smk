@@ -100,7 +100,7 @@ rule gather_trainings:
     conda:
         ENVS / "analysis.yaml"
     params:
-        code=digest_code("worldsense gather-trainings"),
+        code=digest_code("worldprobe_training"),
     message:
         "Gathering what was noted of each training"
     shell:
@@ -146,7 +146,7 @@ rule gather_external:
     conda:
         ENVS / "analysis.yaml"
     params:
-        code=digest_code("worldsense gather-external"),
+        code=digest_code("worldprobe_training"),
     message:
         "Gathering other benchmarks"
     shell:

@@ -21,7 +21,7 @@ official layout writes it as an empty string):
 * not_finite: the model computed NaN or infinity.
 
 A trial was asked twice where ``follow_up`` has a value: the first reply gave no answer for certain,
-or was cut. By the paper's rule (``reading.rule`` in the provenance is last_word) the last word is
+or was cut. By the paper's rule (the provenance then says "last_word") the last word is
 the answer, nothing is ambiguous, and refused is what the server marks so.
 """
 

@@ -79,7 +79,9 @@ class Design:
             order; a term that is fitted and not separated has an estimate.
         response: 0 or 1 per row.
         model: code per row into ``models``.
+        models: their names.
         item: code per row into ``items``.
+        items: their ids.
         factors: name in a formula -> code per row, of what else may have effects of its own.
         notes: sentences a reader of the table must see.
         details: counts and choices for the provenance.

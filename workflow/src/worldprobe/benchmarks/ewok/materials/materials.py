@@ -196,6 +196,7 @@ class Concept:
         kind: one of ``KEYS``; it follows from the entry's type and its own domain label.
         opposites: names of opposite concepts.
         attributes: flags and word forms that the entry states.
+        place: file and line of the entry.
     """
 
     name: str
@@ -375,6 +376,11 @@ class Domain:
     """All that one domain's templates are compiled from.
 
     Attributes:
+        name: of the domain.
+        meta_templates: the contexts of each concept or pair.
+        concepts: name -> concept.
+        targets: of its target file.
+        target_file: the name of that file.
         flags: of concepts, beyond those of EWoK's own materials: any that a target asks for.
     """
 

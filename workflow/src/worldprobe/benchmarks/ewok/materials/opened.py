@@ -209,6 +209,9 @@ class OpenTemplate(NamedTuple):
     """A template ready to be filled.
 
     Attributes:
+        domain: of the template.
+        meta_template: its number in the domain.
+        template: its number among those of the same meta-template.
         texts: the four texts in the order of ``TEXTS``; every slot in them is one of ``keys``.
         keys: distinct, in code-point order.
         design: the columns ``DESIGN``, then ``MARKS``.
