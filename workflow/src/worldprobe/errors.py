@@ -6,6 +6,7 @@ import difflib
 import errno
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 class UserError(Exception):
@@ -23,7 +24,7 @@ class UserError(Exception):
         self.where, self.problem, self.fix = map(without_secrets, (str(where), problem, fix))
         super().__init__(f"{self.where}: {self.problem} {self.fix}")
 
-    def __reduce__(self) -> tuple[type[UserError], tuple[str, str, str]]:
+    def __reduce__(self) -> tuple[type[UserError], tuple[Any, ...]]:
         return UserError, (self.where, self.problem, self.fix)
 
     def lines(self) -> str:
@@ -42,7 +43,7 @@ class CombinedError(UserError):
         self.errors = list(errors)
         super().__init__(errors[0].where, errors[0].problem, errors[0].fix)
 
-    def __reduce__(self) -> tuple[type[CombinedError], tuple[list[UserError]]]:
+    def __reduce__(self) -> tuple[type[UserError], tuple[Any, ...]]:
         return CombinedError, (self.errors,)
 
     def lines(self) -> str:
