@@ -76,6 +76,13 @@ def test_shared_rules_know_no_benchmark(path: Path) -> None:
     assert not re.search("|".join(benchmarks.OWN), path.read_text(), re.IGNORECASE)
 
 
+def test_rules_have_no_lambda() -> None:
+    """What a rule looks up has a name that says what it is."""
+    files = [*ROOT.glob("workflow/**/*.smk"), ROOT / "workflow" / "Snakefile"]
+    assert len(files) > 40
+    assert [path.name for path in files if "lambda" in path.read_text()] == []
+
+
 def test_every_rule_says_in_a_docstring_what_it_makes(workflow: Any) -> None:
     assert [rule.name for rule in workflow.rules if not (rule.docstring or "").strip()] == []
     assert workflow.get_rule("all").message, "Snakemake prints every input where there is none"

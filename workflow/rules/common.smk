@@ -41,6 +41,7 @@ from worldprobe.models.controls import MATERIALS, corpus
 from worldprobe.operations import archived, costs, record, settings, status
 from worldprobe.operations.environment import jobs_source, state_site
 from worldprobe.operations.resources import job_resources, limits, needs, tuning_needs
+from worldprobe.operations.rule_functions import by_wildcard, per_attempt, without_wildcards
 from worldprobe.paths import DOWNLOADS, LISTING, REPOSITORY, RESULTS, StudyPaths, shipped_file
 from worldprobe.report.model_names import roster_of
 from worldprobe.settings.blocks import option_words
@@ -107,6 +108,11 @@ def missing_of_benchmark(wildcards):
     """The models that a benchmark asks and that have no answers, as an option."""
     answers = ANALYSED[wildcards.benchmark].answers
     return missing_option([model for model in MISSING if answers(study, model)])
+
+
+def analysed_tables(command, benchmark):
+    """What ``summarize`` or ``compare`` reads of a benchmark."""
+    return ANALYSED[benchmark].analysed[command](ANSWERED)
 
 
 def code_of_benchmark(wildcards):

@@ -46,7 +46,11 @@ def declared(home, kind, name):
 
 def display(kind, what):
     """A function of the wildcards that looks something up in the declaration of a table or figure."""
-    return lambda wildcards: declared(wildcards.benchmark, kind, wildcards.name)[what]
+
+    def look_up(wildcards):
+        return declared(wildcards.benchmark, kind, wildcards.name)[what]
+
+    return look_up
 
 
 def refuse(target):

@@ -39,7 +39,7 @@ rule fetch_model:
     conda:
         "../../envs/scoring.yaml"
     params:
-        source=lambda wildcards: source_words(wildcards.model),
+        source=by_wildcard("model", source_words),
     message:
         "Fetching {wildcards.model} ({params.source})"
     shell:

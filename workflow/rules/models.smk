@@ -16,6 +16,11 @@ def needed(wildcards, rule=None):
     return needs(registry[wildcards.model], site["gpu_memory_gb"])
 
 
+def threads_needed(wildcards):
+    """The threads of a job that loads a model."""
+    return needed(wildcards).threads
+
+
 #: What such a job asks for, as its message says it.
 REQUEST = (
     ": GPUs {resources.devices}, {resources.mem_mb} MB, {resources.runtime} min"

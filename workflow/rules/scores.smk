@@ -4,7 +4,7 @@
 rule summarize:
     """Means per model and group, with intervals."""
     input:
-        tables=lambda wildcards: ANALYSED[wildcards.benchmark].analysed["summarize"](ANSWERED),
+        tables=by_wildcard("benchmark", partial(analysed_tables, "summarize")),
     output:
         summary_table="<results>/{benchmark}/summaries.parquet",
     log:
@@ -28,7 +28,7 @@ rule summarize:
 rule compare:
     """Is one model better than another, or than a baseline? Paired tests, overall and by group."""
     input:
-        tables=lambda wildcards: ANALYSED[wildcards.benchmark].analysed["compare"](ANSWERED),
+        tables=by_wildcard("benchmark", partial(analysed_tables, "compare")),
     output:
         comparison_table="<results>/{benchmark}/comparisons.parquet",
     log:

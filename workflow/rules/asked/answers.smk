@@ -28,7 +28,7 @@ for asked, is_served in (
         localrule: is_served
         conda:
             engine_environment
-        threads: lambda wildcards: needed(wildcards).threads
+        threads: threads_needed
         resources:
             **machine(),
         params:

@@ -17,7 +17,7 @@ rule score:
         model=one_of(NOT_SERVED),
     conda:
         engine_environment
-    threads: lambda wildcards: needed(wildcards).threads
+    threads: threads_needed
     resources:
         **machine(partial(needed, rule="score")),
     params:

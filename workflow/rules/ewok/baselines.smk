@@ -60,7 +60,7 @@ rule judge_baseline:
     params:
         source=baseline_source,
         allow_pickle=options(ewok["baselines"]["word2vec"], ["allow_pickle"]),
-        contents=contents(lambda wildcards: [BASELINE_SOURCES.get(wildcards.baseline, "")]),
+        contents=contents(by_wildcard("baseline", baseline_content)),
         code=digest_code(),
     message:
         "Judging items by {wildcards.baseline} ({params.source})"

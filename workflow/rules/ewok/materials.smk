@@ -41,7 +41,7 @@ use rule compile_templates as compile_family_templates with:
 rule fill_items:
     """Items of one version of one condition: templates with their slots filled."""
     input:
-        template_table=lambda wildcards: ewok_outputs.template_table(study, wildcards.condition),
+        template_table=by_wildcard("condition", partial(ewok_outputs.template_table, study)),
         materials=material_files,
     output:
         item_table="<ewok>/items/{condition}/version_{version}.parquet",
@@ -67,7 +67,7 @@ rule fill_items:
 rule gather_items:
     """The items of a condition: its versions together, those with the texts of another marked."""
     input:
-        version_tables=lambda wildcards: ewok_outputs.version_tables(study, wildcards.condition),
+        version_tables=by_wildcard("condition", partial(ewok_outputs.version_tables, study)),
     output:
         item_table="<ewok>/items/{condition}.parquet",
     log:

@@ -20,7 +20,7 @@ rule run_notebook:
     params:
         folder=subpath(input.summary_table, parent=True),
         condition=ewok_outputs.reference(study),
-        materials=lambda wildcards: BUILTIN,
+        materials=without_wildcards(BUILTIN),
         registry=registry_file,
         models=NAMES,
         contents=contents(notebook_file),

@@ -15,8 +15,8 @@ rule fit_mixed_model:
     conda:
         "../../../envs/stats.yaml"
     resources:
-        mem_mb=lambda wildcards, attempt: 8000 * attempt,
-        runtime=lambda wildcards, attempt: 120 * attempt,
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(120),
     params:
         missing=missing,
         random_effects=study["ewok"]["mixed_model"]["random_effects"],

@@ -68,6 +68,11 @@ def baseline_files(wildcards):
     return "<controls>/vectors.kv" if source == "trained" else source
 
 
+def baseline_content(baseline):
+    """The files of the user's that a baseline reads."""
+    return [BASELINE_SOURCES.get(baseline, "")]
+
+
 def baseline_source(wildcards, input):
     """What a baseline reads, as the command takes it."""
     source = BASELINE_SOURCES.get(wildcards.baseline, "")

@@ -33,7 +33,7 @@ rule ask:
         model=one_of(NOT_SERVED),
     conda:
         engine_environment
-    threads: lambda wildcards: needed(wildcards).threads
+    threads: threads_needed
     resources:
         **machine(partial(needed, rule="ask")),
     params:

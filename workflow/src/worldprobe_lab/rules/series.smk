@@ -4,7 +4,7 @@
 rule score_series:
     """The checkpoints of a training, one after the other. Finished ones outlive their job: they are in results/.answers."""
     input:
-        item_tables=lambda wildcards: LEARNING[wildcards.benchmark].items(study),
+        item_tables=by_wildcard("benchmark", series_items),
         weights=checkpoint_files,
     output:
         scores="<results>/{benchmark}/series/{model}/{part}.parquet",
@@ -17,14 +17,14 @@ rule score_series:
         part=r"\d+",
     conda:
         ENVS / "scoring.yaml"
-    threads: lambda wildcards: needed(wildcards).threads
+    threads: threads_needed
     resources:
         **machine(),
     params:
         model=model_options,
         kept_since=kept_since("score_series"),
         series=series_options,
-        asked=lambda wildcards: LEARNING[wildcards.benchmark].method,
+        asked=by_wildcard("benchmark", series_method),
         method=methods.CHECKPOINTS,
     message:
         "Scoring checkpoints of {wildcards.model} ({wildcards.benchmark}, part {wildcards.part})"

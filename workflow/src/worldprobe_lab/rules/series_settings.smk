@@ -9,6 +9,16 @@ PARTS = parts_of(study, registry, site["checkpoints_per_job"])
 limit_resources(PARTS)
 
 
+def series_items(benchmark):
+    """What the checkpoints of a series are asked."""
+    return LEARNING[benchmark].items(study)
+
+
+def series_method(benchmark):
+    """The version of how they are asked."""
+    return LEARNING[benchmark].method
+
+
 def checkpoint_files(wildcards):
     """What must be there before a part of a series is scored: the folder of a control model, or the checkpoints' files."""
     card = registry[wildcards.model]

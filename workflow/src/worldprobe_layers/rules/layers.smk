@@ -17,7 +17,7 @@ rule read_layers:
         "<benchmarks>/read_layers/{model}.tsv"
     conda:
         ENVS / "scoring.yaml"
-    threads: lambda wildcards: needed(wildcards).threads
+    threads: threads_needed
     resources:
         **machine(),
     params:

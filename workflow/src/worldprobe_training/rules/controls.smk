@@ -16,7 +16,7 @@ rule compile_control_templates:
     conda:
         ENVS / "analysis.yaml"
     params:
-        source=lambda wildcards: BUILTIN,
+        source=without_wildcards(BUILTIN),
         method=methods.TEMPLATES,
     message:
         "Compiling the templates of the control models' stories"
@@ -39,7 +39,7 @@ rule write_corpus:
     conda:
         ENVS / "analysis.yaml"
     params:
-        source=lambda wildcards: BUILTIN,
+        source=without_wildcards(BUILTIN),
         settings=options(study["controls"], CorpusSettings.model_fields),
         method=methods.CORPUS,
     message:
@@ -86,8 +86,8 @@ rule train_control:
     conda:
         ENVS / "scoring.yaml"
     resources:
-        mem_mb=lambda wildcards, attempt: 3000 * attempt,
-        runtime=lambda wildcards, attempt: 30 * attempt,
+        mem_mb=per_attempt(3000),
+        runtime=per_attempt(30),
     params:
         settings=control_options,
         checkpoints=saved_checkpoints,

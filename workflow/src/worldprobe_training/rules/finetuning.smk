@@ -29,8 +29,8 @@ rule generate_training_set:
 rule start_model:
     """A small untrained model that knows the words of its training files."""
     input:
-        texts=lambda wildcards: tunings.tokenizer_texts(study, wildcards.base),
-        tokenizer=lambda wildcards: tunings.tokenizer_of(study, wildcards.base) or [],
+        texts=by_wildcard("base", partial(tunings.tokenizer_texts, study)),
+        tokenizer=by_wildcard("base", start_tokenizer),
     output:
         checkpoint=directory("<worldsense>/finetuning/start/{base}"),
     log:
@@ -68,13 +68,13 @@ rule finetune:
         tuned=one_of(TRAININGS),
     conda:
         ENVS / "scoring.yaml"
-    threads: lambda wildcards: tuning_needed(wildcards).threads
+    threads: tuning_threads
     resources:
         **machine(tuning_needed),
     params:
         base=base_options,
         settings=tuning_options,
-        mix=lambda wildcards: options(mix=trained_on("mix")(wildcards)),
+        mix=mix_options,
         tests=options(tests=FORBIDDEN_SETS),
         checkpoints=f"{STUDY.results}/.checkpoints",
         contents=contents(training_files_of_users),
@@ -119,7 +119,7 @@ rule ask_external:
         "<benchmarks>/ask_external/{model}.tsv"
     conda:
         ENVS / "scoring.yaml"
-    threads: lambda wildcards: needed(wildcards).threads
+    threads: threads_needed
     resources:
         **machine(),
     params:

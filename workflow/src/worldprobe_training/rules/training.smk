@@ -31,9 +31,21 @@ def start_options(wildcards):
 
 def trained_on(kind):
     """A function that gives the files of a training: train or mix."""
-    return lambda wildcards: tunings.training_files(
-        study, getattr(TRAININGS[wildcards.tuned], kind)
-    )
+
+    def files(wildcards):
+        return tunings.training_files(study, getattr(TRAININGS[wildcards.tuned], kind))
+
+    return files
+
+
+def mix_options(wildcards):
+    """What a training's files are mixed with, as options."""
+    return options(mix=trained_on("mix")(wildcards))
+
+
+def start_tokenizer(base):
+    """The tokenizer of a small model, if it is not made for it."""
+    return tunings.tokenizer_of(study, base) or []
 
 
 def training_files_of_users(wildcards):
@@ -64,6 +76,11 @@ def tuning_needed(wildcards):
     """What a training asks of a machine."""
     one = TRAININGS[wildcards.tuned]
     return tuning_needs(registry[one.base], one.settings, site["gpu_memory_gb"])
+
+
+def tuning_threads(wildcards):
+    """The threads of a training."""
+    return tuning_needed(wildcards).threads
 
 
 def external_options(wildcards):
