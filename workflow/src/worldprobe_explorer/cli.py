@@ -45,7 +45,7 @@ def explore(
 
     from worldprobe.files import digest_file
     from worldprobe.provenance import is_rehearsed
-    from worldprobe.report.model_names import read_roster
+    from worldprobe.report.model_names import counted, read_roster
     from worldprobe.report.origins import REHEARSAL
     from worldprobe.report.page import asset, render_template
     from worldprobe_explorer.rows import as_data, read_rows
@@ -81,7 +81,7 @@ def explore(
         "n_hidden": 0 if with_protected_text else len(rows.protected),
     }
     write_text(out, render_template(__package__, "assets/items.html.jinja", **values))
-    LOGGER.info("%d rows, %d runs: %s", len(rows.frame), len(rows.runs), out)
+    LOGGER.info("%s, %s: %s", counted(len(rows.frame), "row"), counted(len(rows.runs), "run"), out)
 
 
 def own_asset(name: str) -> str:

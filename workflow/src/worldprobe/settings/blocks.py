@@ -378,6 +378,8 @@ def complaint(error: Any, kind: type[BaseModel], sources: Sequence[Source]) -> U
         f"{'Choose' if 'enum' in part or 'const' in part else 'Write'}"
         f" {in_words(part)}{quotes}.{meant}"
     )
+    if rule == "string_pattern_mismatch":
+        fix = f"Write a text of that form.{meant}"
     if rule == "value_error":
         problem, *better = error["ctx"]["error"].args
         return _found(keys, problem, better[0] if better else fix, sources)
