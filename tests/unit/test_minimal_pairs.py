@@ -13,11 +13,11 @@ from command_line import run
 from worldprobe.analysis.summaries import summarize_scores
 from worldprobe.benchmark import Evaluated
 from worldprobe.benchmarks import find, listed
-from worldprobe.cli import engines
 from worldprobe.contracts import write_table
 from worldprobe.contracts.results import Summaries
 from worldprobe.errors import UserError
 from worldprobe.models.engine import Scored
+from worldprobe.models.engine_types import Transformers
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Model, Roster
 from worldprobe.report.page import Material
@@ -278,8 +278,10 @@ def test_several_files_load_a_model_once_and_their_log_probabilities_are_kept(
 ) -> None:
     """outside2, 5: each file loaded the model, and no table had the log probabilities."""
     loaded = []
-    load = engines._transformers
-    monkeypatch.setattr(engines, "_transformers", lambda model: loaded.append(1) or load(model))
+    load = Transformers.open
+    monkeypatch.setattr(
+        Transformers, "open", lambda self, model: loaded.append(1) or load(self, model)
+    )
     criteria = {"conditions": TWO, "criteria": ["a > b"]}
     paths = [write(tmp_path), write(tmp_path, "interactions.yaml", **BESIDE, **criteria)]
     work = tmp_path / "work"

@@ -15,12 +15,13 @@ import pytest
 from command_line import run
 from generated_trials import few_to_learn_from
 from worldprobe import cli
-from worldprobe.benchmark import Evaluated, Evaluation
+from worldprobe.benchmark import Evaluation
 from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.evaluation import collect_evaluation
-from worldprobe.benchmarks.worldsense.evaluation import converses
-from worldprobe.cli import engines, evaluate
+from worldprobe.cli import evaluate
+from worldprobe.cli.engines import Model
 from worldprobe.contracts import read_provenance, read_table, write_table
+from worldprobe.models.engine_types import Transformers
 from worldprobe.report.results import (
     benchmark_result,
     build_page,
@@ -254,7 +255,7 @@ def test_a_folder_of_the_same_name_elsewhere_does_not_replace_a_result(
     tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(engines, "kind_of", lambda _: "causal")
+    monkeypatch.setattr(Transformers, "kind", lambda *_: "causal")
     for place in ("a", "b"):
         (tmp_path / place / "final").mkdir(parents=True)
     result = tmp_path / "results" / "evaluate" / "final" / "result.json"
@@ -283,12 +284,10 @@ def test_a_checkpoint_with_a_chat_template_is_asked_as_published(tiny_checkpoint
     folder = tmp_path / "chat"
     shutil.copytree(tiny_checkpoint(), folder)
 
-    def asked_in_messages(**card):
-        return converses(Evaluated("m", card, [], tmp_path, {}, tmp_path, print))
-
-    assert not asked_in_messages(checkpoint=str(folder))
+    model = Model(checkpoint=str(folder))
+    assert not model.offers().chat()
     (folder / "chat_template.jinja").write_text("{{ messages }}")
-    assert asked_in_messages(checkpoint=str(folder))
+    assert model.offers().chat()
 
 
 #: What is loaded, as every result says it.
@@ -331,7 +330,7 @@ def quick(tmp_path, monkeypatch):
     monkeypatch.setattr(
         evaluate, "able", lambda _, named: ({one.name: fakes[one.name] for one in named}, [])
     )
-    monkeypatch.setattr(engines, "kind_of", lambda _: "causal")
+    monkeypatch.setattr(Transformers, "kind", lambda *_: "causal")
     monkeypatch.setattr(evaluate, "write_page", lambda *_: tmp_path / "report.html")
 
     def run(*options):

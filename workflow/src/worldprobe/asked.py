@@ -29,6 +29,7 @@ from worldprobe.benchmark import (
 )
 from worldprobe.contracts import Table, read_provenance, read_table
 from worldprobe.contracts.results import OVERALL, Comparisons, Summaries
+from worldprobe.engines import refuse_others
 from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
 from worldprobe.provenance import Provenance
@@ -290,16 +291,12 @@ def evaluation(
         return {"model": model.name, **made.of_model(), "benchmarks": {name: numbers}}
 
     def refuse(model: Evaluated) -> None:
-        if asking.eval_type == "logprobs" and not model.has_logprobs:
+        refuse_others(model.card, name, model.name)
+        if asking.eval_type == "logprobs" and not model.offers.logprobs:
             raise UserError(
-                model.card["endpoint"],
+                model.card.get("endpoint") or model.name,
                 f"gives no log probabilities of prompts, which {title} needs.",
                 "Evaluate the weights themselves, or serve them with vLLM.",
-            )
-        if model.card.get("engine") == "rule":
-            problem = f"is a rule for other trials, and {title} asks about other things."
-            raise UserError(
-                model.name, problem, "Name the benchmark of these trials with --benchmark."
             )
 
     return Evaluation(evaluate, refuse)

@@ -16,7 +16,9 @@ from inspect import signature
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
+
+from worldprobe.engines import Offers, Workload
 
 if TYPE_CHECKING:
     from worldprobe.contracts import Table
@@ -323,8 +325,7 @@ class Evaluated:
         answers: store of answers.
         step: runs one command, given in words.
         limit: size of a sample of the items; None: all are asked.
-        has_logprobs: log probabilities of texts can be had, which some servers do not give.
-        has_chat: of a model on a server: it takes conversations.
+        offers: what the model can be asked: some servers give no log probabilities of texts.
     """
 
     name: str
@@ -335,8 +336,7 @@ class Evaluated:
     answers: Path
     step: Callable[..., None]
     limit: int | None = None
-    has_logprobs: bool = True
-    has_chat: bool = False
+    offers: Offers = field(default_factory=Offers)
 
     @property
     def sample(self) -> list[Any]:
@@ -393,24 +393,6 @@ class Asking:
 def nothing(_study: Study, *_others: Any) -> list[Any]:
     """No files, no models."""
     return []
-
-
-class Workload(NamedTuple):
-    """What one model is asked, roughly: time and costs are estimated from it.
-
-    Attributes:
-        requests: texts that are scored or continued.
-        read: tokens that are read in all of them.
-        written: tokens that are written.
-        most_requests: where the study stops a server's run; None for no limit.
-        most_tokens: the same of tokens, read and written.
-    """
-
-    requests: int = 0
-    read: int = 0
-    written: int = 0
-    most_requests: int | None = None
-    most_tokens: int | None = None
 
 
 def _unknown(_study: Study, _card: Mapping[str, Any]) -> Workload | None:

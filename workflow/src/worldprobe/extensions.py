@@ -12,6 +12,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from tomllib import loads
 from typing import Any
 
 from worldprobe.errors import UserError
@@ -84,6 +85,22 @@ def extensions() -> tuple[Extension, ...]:
     ]
     points = sorted([*beside.values(), *others], key=lambda entry: entry.name)
     return tuple(entry.load() for entry in points)
+
+
+def own_points(group: str) -> dict[str, EntryPoint]:
+    """Our own entry points of a group, in their order in the checkout's pyproject.toml; none where
+    there is no checkout, whose environment knows them. An environment of a checkout may have been
+    installed before they were stated.
+
+    >>> list(own_points("worldprobe.benchmarks"))
+    ['ewok', 'worldsense']
+    """
+    file = Path(__file__).parents[3] / "pyproject.toml"
+    if not file.is_file():
+        return {}
+    stated = loads(file.read_text(encoding="utf-8")).get("project", {})
+    points = stated.get("entry-points", {}).get(group, {}) if stated["name"] == "worldprobe" else {}
+    return {name: EntryPoint(name, value, group) for name, value in points.items()}
 
 
 def load(name: str) -> Any:

@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-from worldprobe import extensions
+from worldprobe import engines, extensions
 from worldprobe.benchmarks import OWN
 from worldprobe.files import digest_file, files_below
 from worldprobe.paths import PACKAGE, RESOURCES
@@ -208,7 +208,7 @@ def _packages() -> dict[str, Path]:
     entry points name.
     """
     folders = {path.parent.name: path.parent for path in SOURCE.glob("worldprobe*/__init__.py")}
-    for group in (extensions.GROUP, "worldprobe.benchmarks"):
+    for group in (extensions.GROUP, "worldprobe.benchmarks", engines.GROUP):
         for point in entry_points(group=group):
             top = point.module.partition(".")[0]
             spec = None if top in folders else find_spec(top)

@@ -125,9 +125,7 @@ def evaluate(
     evaluated = Evaluated(
         name, loaded.model_dump(), loaded.words(), work, asdict(options), answers, step, limit
     )
-    if loaded.engine == "openai":
-        has_logprobs, has_chat = loaded.offers()
-        evaluated = changed(evaluated, has_logprobs=has_logprobs, has_chat=has_chat)
+    evaluated = changed(evaluated, offers=loaded.offers())
     evaluations, skipped = able(evaluated, chosen)
     out = out or work / "result.json"
     earlier = read_earlier(out, replace)

@@ -15,6 +15,7 @@ from worldprobe.benchmarks import facts_of, find
 from worldprobe.benchmarks.ewok.vocabulary import way_of
 from worldprobe.cli.engines import Model, ModelOptions, refuse_to_prompt
 from worldprobe.cli.options import between
+from worldprobe.engines import refuse_others
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import made_by_model
 from worldprobe.provenance import digests
@@ -67,7 +68,7 @@ def logprobs(
         out: table of target scores
     """
     name = model.name  # refused before a model is loaded
-    _refuse_rules(model)
+    refuse_others(model.model_dump(), "ewok", model.checkpoint)
     table = read_items(items)
     since = time.monotonic()
     engine = model.open()
@@ -113,7 +114,7 @@ def all_(
         out: one file per item table and eval type, in that order
     """
     name = model.name  # refused before a model is loaded
-    _refuse_rules(model)
+    refuse_others(model.model_dump(), "ewok", model.checkpoint)
     names = [word.strip() for word in eval_types.split(",") if word.strip()]
     ways = [way_of(eval_type) for eval_type in names]
     if any(way.is_prompted for way in ways):
@@ -179,7 +180,7 @@ def ask(
     if (asking := named.asking) is None or (contract := named.scores) is None:
         raise UserError(f"ask {benchmark}", "has commands of its own.", "See worldprobe --help.")
     name = model.name  # refused before a model is loaded
-    _refuse_rules(model)
+    refuse_others(model.model_dump(), named.name, model.checkpoint)
     block = parse_given(named.settings, settings).model_dump()
     items = whole = list_items(asking, block)
     if sample and sample < len(items):
@@ -194,19 +195,6 @@ def ask(
     details |= {"sample": {"of": len(whole)}} if len(items) < len(whole) else {}
     made = made_by_model(engine.facts, asking.method, name, inputs, details | facts_of(named))
     write_table(scores, contract, out, made)
-
-
-def _refuse_rules(model: Model) -> None:
-    """Refuse WorldSense's rules, which would score items without an error, and mean nothing.
-
-    Raises:
-        UserError: the engine is a rule.
-    """
-    if model.engine == "rule":
-        problem = "answers WorldSense's trials only."
-        raise UserError(
-            "--engine rule", problem, "Choose another engine, or `worldprobe worldsense ask`."
-        )
 
 
 def read_conditions(

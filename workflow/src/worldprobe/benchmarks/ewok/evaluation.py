@@ -22,7 +22,7 @@ from worldprobe.benchmarks.ewok.vocabulary import (
 )
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
-from worldprobe.errors import UserError
+from worldprobe.engines import refuse_others
 from worldprobe.models.registry import CAUSAL, describe_kind
 from worldprobe.paths import EDITIONS, REPOSITORY
 from worldprobe.report.model_names import Roster
@@ -61,7 +61,7 @@ def evaluate(model: Evaluated) -> dict[str, Any]:
     flags += ["--versions", chosen["versions"]]
     model.step("items", "build", chosen["materials"], *flags, *model.sample, "--out", items)
     how = [*model.flags, "--answers", model.answers]
-    if model.has_logprobs:
+    if model.offers.logprobs:
         model.step("score", "logprobs", items, *how, "--out", scores)
     else:
         scores, asked = responses, ["--eval-types", PROMPTED, "--both-orders", "yes"]
@@ -79,9 +79,7 @@ def refuse_rule(model: Evaluated) -> None:
     Raises:
         UserError: the model is a rule.
     """
-    if model.card.get("engine") == "rule":
-        problem = "is a rule for other trials, and EWoK asks about other things."
-        raise UserError(model.name, problem, "Name the benchmark of these trials with --benchmark.")
+    refuse_others(model.card, "ewok", model.name)
 
 
 def collect_evaluation(

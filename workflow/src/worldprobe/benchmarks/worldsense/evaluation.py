@@ -19,10 +19,7 @@ from worldprobe.benchmarks.worldsense.selection import (
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import OVERALL
-from worldprobe.models.chat import has_template
-from worldprobe.models.checkpoint import locate
-from worldprobe.models.loading import load_tokenizer
-from worldprobe.models.registry import CAUSAL, refuse_prompting
+from worldprobe.models.registry import refuse_prompting
 from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.origins import notes
 from worldprobe.report.results import benchmark_result, estimate, sample_of
@@ -51,7 +48,8 @@ SMALL_SAMPLE = (
 
 def evaluate(model: Evaluated) -> dict[str, Any]:
     """Trials, answers, means; the result."""
-    prompting = "basic" if converses(model) or not model.has_logprobs else "constrained"
+    is_written = model.offers.chat() or not model.offers.logprobs
+    prompting = "basic" if is_written else "constrained"
     trials, responses, summaries = (
         model.folder / f"{name}.parquet" for name in ("trials", "responses", "summaries")
     )
@@ -79,30 +77,13 @@ def evaluate(model: Evaluated) -> dict[str, Any]:
     return collect_evaluation(model.name, trials, responses, summaries)
 
 
-def converses(model: Evaluated) -> bool:
-    """Does a model take conversations? Its server does, or a rule, or a checkpoint with a chat
-    template.
-    """
-    card = model.card
-    if card.get("engine") in ("openai", "rule"):
-        return model.has_chat or card["engine"] == "rule"
-    options = (
-        card.get("revision"),
-        card.get("allow_pickle", False),
-        card.get("trust_remote_code", False),
-    )
-    return has_template(
-        load_tokenizer(locate(card["checkpoint"], *options, adapter=card.get("adapter")))
-    )
-
-
 def refuse_kind(model: Evaluated) -> None:
-    """Only causal models answer prompts.
+    """Only some models answer prompts.
 
     Raises:
-        UserError: the model is of another kind.
+        UserError: the model is only scored.
     """
-    if model.card["kind"] != CAUSAL:
+    if not model.offers.prompts:
         raise refuse_prompting(model.name, model.card["kind"])
 
 
