@@ -8,6 +8,7 @@ its own come after that.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -134,7 +135,7 @@ def asked(
         displays=(print_accuracy, *displays),
         page=Page((SECTION, *sections), Input(Summaries), compose, page_files),
         scores=scores,
-        evaluation=evaluation(name, title, chance, source, asking),
+        evaluation=evaluation(name, title, chance, source, asking, settings),
         asking=asking,
         source=source,
     )
@@ -247,7 +248,12 @@ def _compose(
 
 
 def evaluation(
-    name: str, title: str, chance: float | None, source: str, asking: Asking
+    name: str,
+    title: str,
+    chance: float | None,
+    source: str,
+    asking: Asking,
+    settings: type[Block],
 ) -> Evaluation:
     """How single models are evaluated: asked, then summarised.
 
@@ -257,21 +263,18 @@ def evaluation(
         chance: what guessing reaches; None where that differs from item to item.
         source: its YAML file, if it has one.
         asking: what it asks.
+        settings: the class of its block, whose keys are its options.
     """
 
     def evaluate(model: Evaluated) -> dict[str, Any]:
+        from worldprobe.cli.analysis import summarize
+        from worldprobe.cli.ask import ask
+
         scores, summaries = (model.folder / f"{stem}.parquet" for stem in ("scores", "summaries"))
-        model.step(
-            "ask",
-            source or name,
-            *model.sample,
-            *model.flags,
-            "--answers",
-            model.answers,
-            "--out",
-            scores,
-        )
-        model.step("summarize", scores, "--out", summaries)
+        block = json.dumps(model.options.model_dump()) if model.options else None
+        how = {"settings": block, "sample": model.limit, "model": model.model}
+        model.step("ask", ask, source or name, **how, out=scores)
+        model.step("summarize", summarize, [scores], out=summaries)
         made, means = read_provenance(scores), _overall_first(read_table(summaries, Summaries))
         numbers = benchmark_result(
             means,
@@ -299,4 +302,4 @@ def evaluation(
                 "Evaluate the weights themselves, or serve them with vLLM.",
             )
 
-    return Evaluation(evaluate, refuse)
+    return Evaluation(evaluate, refuse, settings if settings.model_fields else None)

@@ -48,8 +48,8 @@ class Extension:
         checks: what is checked, as ``skin`` -> a function of it that gives what is wrong, or
             nothing.
         pages: file of a page beside a report -> a function of the folders of an evaluation's
-            benchmarks and of their YAML files, which gives the command that makes it there; none
-            where it gives nothing.
+            benchmarks and of their YAML files, which gives what makes it there: a command's words,
+            its function, and the files that this takes; None: there is no page.
     """
 
     title: str = ""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
+from cyclopts import Parameter
 
 from worldprobe.benchmark import COMPARISONS, Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.analysis.reproduction import SOURCE, read_published
@@ -16,6 +17,7 @@ from worldprobe.benchmarks.worldsense.selection import (
     prompting_name,
     show_tokens,
 )
+from worldprobe.benchmarks.worldsense.settings import Part
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import OVERALL
@@ -23,6 +25,7 @@ from worldprobe.models.registry import refuse_prompting
 from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.origins import notes
 from worldprobe.report.results import benchmark_result, estimate, sample_of
+from worldprobe.settings.blocks import Block, Count
 
 BENCHMARK = "worldsense"
 #: Rules that chain no clauses, and how they are shown; a model must beat the first one.
@@ -46,34 +49,44 @@ SMALL_SAMPLE = (
 )
 
 
+@Parameter(name="*")
+class Options(Block):
+    """What is asked about."""
+
+    per_cell: Count = 1
+    """WorldSense: number of tuples for each combination of problem, size, complexity, skin and
+    wording; 1 gives 2,808 trials, 31 all 87,048
+    """
+
+    trial_set: Literal["test", "test-new", "test-hard", "test-motion"] = "test"
+    """WorldSense: set of trials"""
+
+
 def evaluate(model: Evaluated) -> dict[str, Any]:
     """Trials, answers, means; the result."""
+    from worldprobe.benchmarks.worldsense.cli import ask_, compare_, generate, summarize_
+
     is_written = model.offers.chat() or not model.offers.logprobs
     prompting = "basic" if is_written else "constrained"
     trials, responses, summaries = (
         model.folder / f"{name}.parquet" for name in ("trials", "responses", "summaries")
     )
-    of_set, per_cell = model.options["trial_set"], model.options["per_cell"]
-    chosen = ["--per-cell", per_cell, *model.sample]
-    model.step("worldsense", "generate", of_set, *chosen, "--out", trials)
-    asked = {responses: [*model.flags, "--prompting", prompting]}
+    chosen: Options = model.options
+    part = Part(per_cell=chosen.per_cell)
+    model.step(
+        "worldsense generate", generate, chosen.trial_set, part=part, sample=model.limit, out=trials
+    )
+    asked = {responses: model.model}
     for rule in SHALLOW:
-        how = [
-            "--model",
-            f"rule_{rule}",
-            "--checkpoint",
-            rule,
-            "--engine",
-            "rule",
-            "--prompting",
-            prompting,
-        ]
-        asked[responses.with_name(f"rule_{rule}.parquet")] = how
-    for out, how in asked.items():
-        model.step("worldsense", "ask", trials, *how, "--answers", model.answers, "--out", out)
-    answered = ["--set", of_set, trials, *asked]
-    model.step("worldsense", "summarize", *answered, "--out", summaries)
-    model.step("worldsense", "compare", *answered, "--out", model.folder / COMPARISONS)
+        stated = {"checkpoint": rule, "model": f"rule_{rule}", "engine": "rule"}
+        answering = type(model.model)(**stated, answers=model.model.answers)
+        asked[responses.with_name(f"rule_{rule}.parquet")] = answering
+    for out, one in asked.items():
+        how = {"model": one, "prompting": [prompting]}
+        model.step("worldsense ask", ask_, [str(trials)], **how, out=[out])
+    sets = [[chosen.trial_set, *map(str, (trials, *asked))]]
+    model.step("worldsense summarize", summarize_, sets=sets, out=summaries)
+    model.step("worldsense compare", compare_, sets=sets, out=model.folder / COMPARISONS)
     return collect_evaluation(model.name, trials, responses, summaries)
 
 
@@ -183,4 +196,4 @@ def _compare_with_rule(model: str, gain: pd.Series, of_rule: float) -> str:
     )
 
 
-EVALUATION = Evaluation(evaluate, refuse_kind, ("per_cell", "trial_set"))
+EVALUATION = Evaluation(evaluate, refuse_kind, Options)
