@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from worldprobe.benchmarks import benchmark_of, benchmarks
+from worldprobe.benchmarks import OWN, benchmark_of, benchmarks
 from worldprobe.cli.options import Names, Registry, deferred
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import read_text, write_text
-from worldprobe.paths import REGISTRY, Place, shipped_file
+from worldprobe.paths import REGISTRY, Place, StudyPaths, shipped_file
 from worldprobe.provenance import is_rehearsed
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ RULEGRAPH = (
     "The rules of the workflow; an arrow leads from a rule to one that reads its output. Arrows"
     " implied by others are left out."
 )
+#: What a notebook reads where nothing else is named.
+DEFAULT_RESULTS = StudyPaths("default").benchmark(OWN[0])
 RECORD_FIX = "Write it with `worldprobe archive record-study`, or leave it out."
 Files = Annotated[Sequence[Place], Parameter(consume_multiple=True)]
 
@@ -125,7 +127,7 @@ def run_notebook(
     notebook: Place,
     /,
     *,
-    results: Place = "results/default/ewok",
+    results: Place = DEFAULT_RESULTS,
     condition: str = "main",
     registry: Registry = REGISTRY,
     materials: Place | None = None,

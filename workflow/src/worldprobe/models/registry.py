@@ -149,7 +149,7 @@ def refuse_prompting(where: object, kind: str) -> UserError:
         where,
         f"is asked to answer a prompt, but {with_article(kind)} is only scored here: it does not"
         " continue a text.",
-        "Ask it by logprobs alone, and give prompts (Likert, Choice, WorldSense) to causal models.",
+        "Ask it by logprobs alone, and give prompts to causal models.",
     )
 
 
