@@ -32,6 +32,7 @@ from worldprobe.contracts import Table, read_provenance, read_table
 from worldprobe.contracts.results import OVERALL, Comparisons, Summaries
 from worldprobe.engines import refuse_others
 from worldprobe.errors import UserError
+from worldprobe.extensions import load
 from worldprobe.paths import StudyPaths
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
@@ -267,9 +268,8 @@ def evaluation(
     """
 
     def evaluate(model: Evaluated) -> dict[str, Any]:
-        from worldprobe.cli.analysis import summarize
-        from worldprobe.cli.ask import ask
-
+        # commands, which nothing else here needs
+        ask, summarize = load("worldprobe.cli.ask:ask"), load("worldprobe.cli.analysis:summarize")
         scores, summaries = (model.folder / f"{stem}.parquet" for stem in ("scores", "summaries"))
         block = json.dumps(model.options.model_dump()) if model.options else None
         how = {"settings": block, "sample": model.limit, "model": model.model}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from worldprobe.benchmarks.ewok.vocabulary import (
     is_prompted,
 )
 from worldprobe.cli.options import (
-    PASSWORD_VARIABLE,
     Compat,
     MaterialsPlace,
     Password,
@@ -32,6 +30,7 @@ from worldprobe.cli.options import (
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.engines import refuse_others
+from worldprobe.extensions import load
 from worldprobe.models.registry import CAUSAL, describe_kind
 from worldprobe.paths import EDITIONS, REPOSITORY, edition
 from worldprobe.report.model_names import Roster
@@ -85,42 +84,11 @@ def settle(options: Options, limit: int | None) -> Options:
 
 
 def evaluate(model: Evaluated) -> dict[str, Any]:
-    """Items, scores or answers, judgements, summaries; the result."""
-    from worldprobe.benchmarks.ewok.cli.items import FillingOptions, build
-    from worldprobe.benchmarks.ewok.cli.score import all_, logprobs
-    from worldprobe.cli.analysis import judge, summarize
-
-    names = ("items", "target_scores", "responses", "judgements", "summaries")
-    items, scores, responses, judgements, summaries = (
-        model.folder / f"{name}.parquet" for name in names
-    )
-    chosen: Options = model.options
-    if chosen.password:
-        os.environ[PASSWORD_VARIABLE] = chosen.password  # so that no printed command shows it
-    how = FillingOptions(
-        versions=chosen.versions or "0-4",
-        compat=chosen.compat,
-        release_filter=chosen.release_filter,
-        sample=model.limit,
-    )
-    model.step("items build", build, chosen.materials, how=how, out=items)
-    if model.offers.logprobs:
-        model.step("score logprobs", logprobs, items, model=model.model, out=scores)
-    else:
-        scores = responses
-        model.step(
-            "score all",
-            all_,
-            [items],
-            model=model.model,
-            eval_types=PROMPTED,
-            both_orders=["yes"],
-            chat_template=["auto"],
-            out=[responses],
-        )
-    model.step("judge", judge, items, [scores], out=[judgements])
-    model.step("summarize", summarize, [judgements], out=summaries)
-    return collect_evaluation(model.name, chosen.materials, items, scores, summaries)
+    """Items, scores or answers, judgements, summaries; the result. The steps are commands, which
+    nothing else here needs.
+    """
+    tables: tuple[Path, Path, Path] = load("worldprobe.benchmarks.ewok.steps:make_tables")(model)
+    return collect_evaluation(model.name, model.options.materials, *tables)
 
 
 def refuse_rule(model: Evaluated) -> None:

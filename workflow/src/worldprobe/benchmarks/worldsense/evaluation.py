@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pandas as pd
 from cyclopts import Parameter
 
-from worldprobe.benchmark import COMPARISONS, Evaluated, Evaluation
+from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.analysis.reproduction import SOURCE, read_published
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries
 from worldprobe.benchmarks.worldsense.selection import (
@@ -17,10 +17,10 @@ from worldprobe.benchmarks.worldsense.selection import (
     prompting_name,
     show_tokens,
 )
-from worldprobe.benchmarks.worldsense.settings import Part
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import OVERALL
+from worldprobe.extensions import load
 from worldprobe.models.registry import refuse_prompting
 from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.origins import notes
@@ -63,31 +63,11 @@ class Options(Block):
 
 
 def evaluate(model: Evaluated) -> dict[str, Any]:
-    """Trials, answers, means; the result."""
-    from worldprobe.benchmarks.worldsense.cli import ask_, compare_, generate, summarize_
-
-    is_written = model.offers.chat() or not model.offers.logprobs
-    prompting = "basic" if is_written else "constrained"
-    trials, responses, summaries = (
-        model.folder / f"{name}.parquet" for name in ("trials", "responses", "summaries")
+    """Trials, answers, means; the result. The steps are commands, which nothing else here needs."""
+    tables: tuple[Path, Path, Path] = load("worldprobe.benchmarks.worldsense.steps:make_tables")(
+        model
     )
-    chosen: Options = model.options
-    part = Part(per_cell=chosen.per_cell)
-    model.step(
-        "worldsense generate", generate, chosen.trial_set, part=part, sample=model.limit, out=trials
-    )
-    asked = {responses: model.model}
-    for rule in SHALLOW:
-        stated = {"checkpoint": rule, "model": f"rule_{rule}", "engine": "rule"}
-        answering = type(model.model)(**stated, answers=model.model.answers)
-        asked[responses.with_name(f"rule_{rule}.parquet")] = answering
-    for out, one in asked.items():
-        how = {"model": one, "prompting": [prompting]}
-        model.step("worldsense ask", ask_, [str(trials)], **how, out=[out])
-    sets = [[chosen.trial_set, *map(str, (trials, *asked))]]
-    model.step("worldsense summarize", summarize_, sets=sets, out=summaries)
-    model.step("worldsense compare", compare_, sets=sets, out=model.folder / COMPARISONS)
-    return collect_evaluation(model.name, trials, responses, summaries)
+    return collect_evaluation(model.name, *tables)
 
 
 def refuse_kind(model: Evaluated) -> None:
