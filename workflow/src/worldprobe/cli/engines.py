@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -14,7 +14,7 @@ from pydantic import Field
 
 from worldprobe import engines
 from worldprobe.benchmark import taken_by
-from worldprobe.cli.parsing import need
+from worldprobe.cli.parsing import missing_extra, need
 from worldprobe.engines import EngineType, Offers
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.checkpoint import NO_ADAPTER, short_name
@@ -158,8 +158,7 @@ class Model(Setup):
         loaded = self.model_dump_json(exclude={"model", "answers", "kept_since"})
         if kept and loaded in kept:
             return kept[loaded]
-        for package in engine_type.packages:
-            need(package)
+        self._need(engine_type.packages)
         taken = taken_by(engine_type.open, **known)
         claim_gpus(self.gpus)  # before torch looks for them
         try:
@@ -173,6 +172,23 @@ class Model(Setup):
         if kept is not None and not (engine_type.is_remote or taken):  # its limits are a command's
             kept[loaded] = engine
         return engine
+
+    def _need(self, packages: Iterable[str]) -> None:
+        """Stop where a package of the engine is missing, before anything is read.
+
+        Raises:
+            ModuleNotFoundError: of a package that comes with an extra of ours.
+            UserError: of another.
+        """
+        for package in packages:
+            try:
+                need(package)
+            except ModuleNotFoundError as error:
+                if missing_extra(error):
+                    raise
+                problem = f"needs the Python package {package}, which is not installed."
+                fix = f"Install {package} in this environment, or choose another engine."
+                raise UserError(f"engine {self.engine}", problem, fix) from error
 
 
 #: Where help lists how a model is loaded and asked.
