@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -13,11 +14,12 @@ from command_line import run
 from worldprobe.analysis.summaries import summarize_scores
 from worldprobe.benchmark import Evaluated
 from worldprobe.benchmarks import find, listed
-from worldprobe.cli import engines
+from worldprobe.cli.engines import Model as Loaded
 from worldprobe.contracts import write_table
 from worldprobe.contracts.results import Summaries
 from worldprobe.errors import UserError
 from worldprobe.models.engine import Scored
+from worldprobe.models.engine_types import Transformers
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Model, Roster
 from worldprobe.report.page import Material
@@ -278,8 +280,10 @@ def test_several_files_load_a_model_once_and_their_log_probabilities_are_kept(
 ) -> None:
     """outside2, 5: each file loaded the model, and no table had the log probabilities."""
     loaded = []
-    load = engines._transformers
-    monkeypatch.setattr(engines, "_transformers", lambda model: loaded.append(1) or load(model))
+    load = Transformers.open
+    monkeypatch.setattr(
+        Transformers, "open", lambda self, model: loaded.append(1) or load(self, model)
+    )
     criteria = {"conditions": TWO, "criteria": ["a > b"]}
     paths = [write(tmp_path), write(tmp_path, "interactions.yaml", **BESIDE, **criteria)]
     work = tmp_path / "work"
@@ -391,13 +395,14 @@ def test_controls_are_not_counted_as_models(tmp_path: Path) -> None:
 
 def test_evaluate_asks_where_studies_do(tmp_path: Path) -> None:
     """No model is asked the same question twice, by studies or by ``evaluate``."""
-    asked: list[str] = []
+    asked: dict[str, Any] = {}
 
-    def step(*words: object) -> None:
-        asked.extend(map(str, words))
+    def step(_words: str, _function: object, *_args: object, **kwargs: object) -> None:
+        asked.update(kwargs)
         raise KeyboardInterrupt
 
-    model = Evaluated("one", {}, [], tmp_path / "work", {}, tmp_path / ".answers", step)
+    answering = Loaded(checkpoint="one", answers=tmp_path / ".answers")
+    model = Evaluated(answering, tmp_path / "work", None, step)
     with pytest.raises(KeyboardInterrupt):
         find(write(tmp_path)).evaluation.run(model)
-    assert asked[asked.index("--answers") + 1] == str(tmp_path / ".answers")
+    assert asked["model"].answers == tmp_path / ".answers"

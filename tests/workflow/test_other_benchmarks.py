@@ -181,6 +181,23 @@ def test_they_evaluate_and_rank_models(worldprobe: Run, place: Path) -> None:
     assert "cannot be loaded" in refused.stderr
 
 
+def test_a_package_adds_an_option_to_evaluate_and_a_command(worldprobe: Run, place: Path) -> None:
+    named = ("evaluate", "one", "--registry", "models.yaml", "--work", "chosen")
+    fewer = worldprobe(*named, "--benchmark", "aaa", "--aaa.per-domain", "1")
+    assert fewer.returncode == 0, fewer.stderr
+    result = json.loads((place / "chosen" / "result.json").read_text())
+    assert result["benchmarks"]["aaa"]["n"] == 3
+    assert result["options"]["aaa"] == {"per_domain": 1, "limit": 0}
+    others = worldprobe(*named, "--benchmark", "aaa")
+    assert "aaa --per-domain 1" in others.stderr, "numbers with other options are not replaced"
+    refused = worldprobe(*named, "--benchmark", "pairs/small_blimp.yaml", "--aaa.per-domain", "1")
+    assert "--aaa.per-domain" in refused.stderr
+    assert "does nothing without the benchmark aaa" in refused.stderr
+    assert "--aaa.per-domain" in worldprobe("evaluate", "--help").stdout
+    assert "Opposites:\n  opposites " in worldprobe("--help").stdout
+    assert worldprobe("opposites", "size", "--per-domain", "1").stdout == "big small\n"
+
+
 @pytest.mark.slow
 def test_an_installed_benchmark_changes_no_study_that_does_not_name_it(
     snakemake_command: Callable[..., list[str]],

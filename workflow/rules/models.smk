@@ -1,11 +1,12 @@
 # Models and files: what their cards and entries say, fetching them, and how jobs load models.
 
 
+from worldprobe import engines
 from worldprobe.settings.registry import LOADED, loading_words
 from worldprobe.sources import shipped_files
 
 #: Models on servers: they are asked from beside Snakemake, where there is a network, and not on a compute node.
-SERVED = [model for model, card in registry.items() if card["engine"] == "openai"]
+SERVED = [model for model, card in registry.items() if engines.of(card).is_remote]
 NOT_SERVED = [model for model in registry if model not in SERVED]
 
 
@@ -63,8 +64,8 @@ def source_words(model):
 
 def engine_environment(wildcards):
     """The conda file of a model's engine, for --sdm conda: vLLM brings its own PyTorch."""
-    name = "vllm" if registry[wildcards.model]["engine"] == "vllm" else "scoring"
-    return f"../../../envs/{name}.yaml"
+    name = engines.of(registry[wildcards.model]).environment
+    return name if name.endswith(".yaml") else f"../../../envs/{name}.yaml"
 
 
 def own_weights(wildcards):

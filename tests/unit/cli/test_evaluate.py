@@ -6,6 +6,7 @@ import io
 import json
 import math
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -15,12 +16,14 @@ import pytest
 from command_line import run
 from generated_trials import few_to_learn_from
 from worldprobe import cli
-from worldprobe.benchmark import Evaluated, Evaluation
+from worldprobe.benchmark import Evaluation
+from worldprobe.benchmarks import find
 from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.evaluation import collect_evaluation
-from worldprobe.benchmarks.worldsense.evaluation import converses
-from worldprobe.cli import engines, evaluate
+from worldprobe.cli import evaluate
+from worldprobe.cli.engines import Model
 from worldprobe.contracts import read_provenance, read_table, write_table
+from worldprobe.models.engine_types import Transformers
 from worldprobe.report.results import (
     benchmark_result,
     build_page,
@@ -30,11 +33,18 @@ from worldprobe.report.results import (
 )
 
 
-def ask_less(patch, slot="object2", *trials):
-    """Each benchmark has few items: its commands have more words."""
+def ask_less(patch, slot="object2", **part):
+    """Each benchmark has few items: its commands are given more."""
     step = evaluate.step
-    fewer = {("items", "build"): ["--filter", slot], ("worldsense", "generate"): trials}
-    patch.setattr(evaluate, "step", lambda *words: step(*words, *fewer.get(words[:2], ())))
+    fewer = {"items build": ("how", {"filter": slot}), "worldsense generate": ("part", part)}
+
+    def with_fewer(words, function, *args, **kwargs):
+        if words in fewer:
+            name, more = fewer[words]
+            kwargs[name] = kwargs[name].model_copy(update=more)
+        return step(words, function, *args, **kwargs)
+
+    patch.setattr(evaluate, "step", with_fewer)
 
 
 @pytest.fixture(scope="module")
@@ -46,16 +56,29 @@ def evaluation(tiny_checkpoint, tmp_path_factory):
         pytest.MonkeyPatch.context() as patch,
         few_to_learn_from(),
         contextlib.redirect_stdout(io.StringIO()) as printed,
+        contextlib.redirect_stderr(io.StringIO()) as logged,
     ):
-        ask_less(patch, "object2", "--sizes", "3", "--skins", *skins)
+        ask_less(patch, "object2", sizes=[3], skins=skins)
         line = f"evaluate {tiny_checkpoint()} --benchmark ewok,worldsense --versions 0 --work {work}".split()
         assert cli.main(line) == 0
-    return work, printed.getvalue()
+    return work, printed.getvalue(), logged.getvalue()
 
 
 @pytest.fixture(scope="module")
 def evaluated(evaluation):
     return evaluation[0]
+
+
+def test_every_step_is_printed_as_the_command_that_it_is(evaluation):
+    """They are functions that are called, and a reader repeats one by hand."""
+    lines = re.findall(r"INFO worldprobe (.*)", evaluation[2])
+    words = [" ".join(line.split()[:2]) for line in lines]
+    expected = ["items build", "score logprobs", "worldsense generate", "worldsense ask"]
+    assert set(expected) < set(words)
+    calls = [cli.parse(shlex.split(line)) for line in lines]
+    generated = calls[words.index("worldsense generate")].bound.arguments
+    assert generated["part"].sizes == [3]
+    assert generated["out"] == evaluation[0] / "worldsense" / "trials.parquet"
 
 
 def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
@@ -179,7 +202,7 @@ def test_the_result_follows_its_schema_and_says_how_it_was_measured(evaluated):
 
 
 def test_published_numbers_of_other_items_are_apart_and_called_so(evaluation):
-    work, printed = evaluation
+    work, printed, _ = evaluation
     stated = json.loads((work / "result.json").read_text())["benchmarks"]["ewok"]
     assert stated["published"]["means"]["human"] == 0.951
     assert not stated["published"]["is_comparable"]
@@ -254,7 +277,7 @@ def test_a_folder_of_the_same_name_elsewhere_does_not_replace_a_result(
     tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(engines, "kind_of", lambda _: "causal")
+    monkeypatch.setattr(Transformers, "kind", lambda *_: "causal")
     for place in ("a", "b"):
         (tmp_path / place / "final").mkdir(parents=True)
     result = tmp_path / "results" / "evaluate" / "final" / "result.json"
@@ -283,12 +306,10 @@ def test_a_checkpoint_with_a_chat_template_is_asked_as_published(tiny_checkpoint
     folder = tmp_path / "chat"
     shutil.copytree(tiny_checkpoint(), folder)
 
-    def asked_in_messages(**card):
-        return converses(Evaluated("m", card, [], tmp_path, {}, tmp_path, print))
-
-    assert not asked_in_messages(checkpoint=str(folder))
+    model = Model(checkpoint=str(folder))
+    assert not model.offers().chat()
     (folder / "chat_template.jinja").write_text("{{ messages }}")
-    assert asked_in_messages(checkpoint=str(folder))
+    assert model.offers().chat()
 
 
 #: What is loaded, as every result says it.
@@ -309,7 +330,7 @@ def quick(tmp_path, monkeypatch):
     """
     said = {"ewok": 0.5, "worldsense": 0.6, "digest": "weights", "items": "x"}
 
-    def fake(name, option):
+    def fake(name):
         def run(_):
             mean = {"std_error": math.nan, "ci_low": math.nan, "ci_high": math.nan, "n": 1}
             numbers = benchmark_result(
@@ -325,13 +346,13 @@ def quick(tmp_path, monkeypatch):
             loaded = {"model": "mine", "checkpoint_digest": said["digest"], **FACTS}
             return {**loaded, "benchmarks": {name: numbers}}
 
-        return Evaluation(run, lambda _: None, (option,))
+        return Evaluation(run, lambda _: None, None, find(name).evaluation.settle)
 
-    fakes = {"ewok": fake("ewok", "versions"), "worldsense": fake("worldsense", "per_cell")}
+    fakes = {"ewok": fake("ewok"), "worldsense": fake("worldsense")}
     monkeypatch.setattr(
         evaluate, "able", lambda _, named: ({one.name: fakes[one.name] for one in named}, [])
     )
-    monkeypatch.setattr(engines, "kind_of", lambda _: "causal")
+    monkeypatch.setattr(Transformers, "kind", lambda *_: "causal")
     monkeypatch.setattr(evaluate, "write_page", lambda *_: tmp_path / "report.html")
 
     def run(*options):
@@ -459,7 +480,7 @@ def test_the_second_line_says_what_the_page_says_first(evaluation):
     """Whether the model is above chance, and beats its strongest baseline, were on the page alone,
     or in a folded table.
     """
-    work, printed = evaluation
+    work, printed, _ = evaluation
     page = (work / "report.html").read_text().partition("</header>")[0]
     for title in ("EWoK", "WorldSense"):
         lines = printed.splitlines()
@@ -474,7 +495,7 @@ def test_the_second_line_says_what_the_page_says_first(evaluation):
 
 def test_the_number_of_tuples_is_that_of_the_mean_and_the_papers_is_named_beside(evaluation):
     """1,296 were asked, and 648 stood below "tuples", without a word: the paper's count."""
-    work, printed = evaluation
+    work, printed, _ = evaluation
     trials = pd.read_parquet(work / "worldsense" / "trials.parquet")
     tuples = len(trials[["problem", "tuple_id"]].drop_duplicates())
     stated = json.loads((work / "result.json").read_text())["benchmarks"]["worldsense"]

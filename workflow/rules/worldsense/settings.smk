@@ -65,7 +65,7 @@ def asking_options(wildcards):
     """How trials are asked, as options."""
     how, card = worldsense["asking"], registry[wildcards.model]
     lists = [",".join(files) for files in PROMPTINGS]
-    spending = ("max_requests", "max_tokens") if card["engine"] == "openai" else ()
+    spending = ("max_requests", "max_tokens") if wildcards.model in SERVED else ()
     return options(
         how | {"chat_template": chat_template(how, card)},
         (*Asking.model_fields, *spending),

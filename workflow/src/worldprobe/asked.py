@@ -8,6 +8,7 @@ its own come after that.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,7 +30,9 @@ from worldprobe.benchmark import (
 )
 from worldprobe.contracts import Table, read_provenance, read_table
 from worldprobe.contracts.results import OVERALL, Comparisons, Summaries
+from worldprobe.engines import refuse_others
 from worldprobe.errors import UserError
+from worldprobe.extensions import load
 from worldprobe.paths import StudyPaths
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
@@ -134,7 +137,7 @@ def asked(
         displays=(print_accuracy, *displays),
         page=Page((SECTION, *sections), Input(Summaries), compose, page_files),
         scores=scores,
-        evaluation=evaluation(name, title, chance, source, asking),
+        evaluation=evaluation(name, title, chance, source, asking, settings),
         asking=asking,
         source=source,
     )
@@ -247,7 +250,12 @@ def _compose(
 
 
 def evaluation(
-    name: str, title: str, chance: float | None, source: str, asking: Asking
+    name: str,
+    title: str,
+    chance: float | None,
+    source: str,
+    asking: Asking,
+    settings: type[Block],
 ) -> Evaluation:
     """How single models are evaluated: asked, then summarised.
 
@@ -257,21 +265,17 @@ def evaluation(
         chance: what guessing reaches; None where that differs from item to item.
         source: its YAML file, if it has one.
         asking: what it asks.
+        settings: the class of its block, whose keys are its options.
     """
 
     def evaluate(model: Evaluated) -> dict[str, Any]:
+        # commands, which nothing else here needs
+        ask, summarize = load("worldprobe.cli.ask:ask"), load("worldprobe.cli.analysis:summarize")
         scores, summaries = (model.folder / f"{stem}.parquet" for stem in ("scores", "summaries"))
-        model.step(
-            "ask",
-            source or name,
-            *model.sample,
-            *model.flags,
-            "--answers",
-            model.answers,
-            "--out",
-            scores,
-        )
-        model.step("summarize", scores, "--out", summaries)
+        block = json.dumps(model.options.model_dump()) if model.options else None
+        how = {"settings": block, "sample": model.limit, "model": model.model}
+        model.step("ask", ask, source or name, **how, out=scores)
+        model.step("summarize", summarize, [scores], out=summaries)
         made, means = read_provenance(scores), _overall_first(read_table(summaries, Summaries))
         numbers = benchmark_result(
             means,
@@ -291,16 +295,12 @@ def evaluation(
         return {"model": model.name, **made.of_model(), "benchmarks": {name: numbers}}
 
     def refuse(model: Evaluated) -> None:
-        if asking.eval_type == "logprobs" and not model.has_logprobs:
+        refuse_others(model.card, name, model.name)
+        if asking.eval_type == "logprobs" and not model.offers.logprobs:
             raise UserError(
-                model.card["endpoint"],
+                model.card.get("endpoint") or model.name,
                 f"gives no log probabilities of prompts, which {title} needs.",
                 "Evaluate the weights themselves, or serve them with vLLM.",
             )
-        if model.card.get("engine") == "rule":
-            problem = f"is a rule for other trials, and {title} asks about other things."
-            raise UserError(
-                model.name, problem, "Name the benchmark of these trials with --benchmark."
-            )
 
-    return Evaluation(evaluate, refuse)
+    return Evaluation(evaluate, refuse, settings if settings.model_fields else None)

@@ -16,12 +16,16 @@ from inspect import signature
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar
+
+from worldprobe.engines import Offers, Workload
 
 if TYPE_CHECKING:
     from worldprobe.contracts import Table
     from worldprobe.settings import Block
 
+P = ParamSpec("P")
+R = TypeVar("R")
 #: A validated study: the shared settings, and one block per benchmark under the benchmark's name.
 Study = Mapping[str, Any]
 #: The validated model registry: id -> entry.
@@ -310,38 +314,56 @@ class Page:
 COMPARISONS = "comparisons.parquet"
 
 
+class Step(Protocol):
+    """Calls a command's function, showing it first as the command that it is."""
+
+    def __call__(
+        self, words: str, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """Call it.
+
+        Args:
+            words: of the command, e.g. ``items build``.
+            function: the command's.
+            *args: as the function takes them.
+            **kwargs: as the function takes them.
+        """
+
+
 @dataclass(frozen=True)
 class Evaluated:
     """The model that ``worldprobe evaluate`` evaluates.
 
     Attributes:
-        name: as it is shown.
-        card: how it is loaded, with its kind.
-        flags: the same, as options of commands.
+        model: how it is loaded and asked, and its store of answers: the block that commands take
+            (``cli.engines.Model``).
         folder: where this benchmark's tables go.
-        options: the command's options that benchmarks define.
-        answers: store of answers.
-        step: runs one command, given in words.
+        options: the benchmark's options: a block of ``Evaluation.options``.
+        step: calls the function of a command, and shows it.
         limit: size of a sample of the items; None: all are asked.
-        has_logprobs: log probabilities of texts can be had, which some servers do not give.
-        has_chat: of a model on a server: it takes conversations.
+        offers: what the model can be asked: some servers give no log probabilities of texts.
     """
 
-    name: str
-    card: Mapping[str, Any]
-    flags: Sequence[Any]
+    model: Any
     folder: Path
-    options: Mapping[str, Any]
-    answers: Path
-    step: Callable[..., None]
+    options: Any
+    step: Step
     limit: int | None = None
-    has_logprobs: bool = True
-    has_chat: bool = False
+    offers: Offers = field(default_factory=Offers)
 
     @property
-    def sample(self) -> list[Any]:
-        """The limit as an option of what makes items."""
-        return ["--sample", self.limit] if self.limit else []
+    def name(self) -> str:
+        """The model's name in tables."""
+        return str(self.model.name)
+
+    @property
+    def card(self) -> dict[str, Any]:
+        """How it is loaded, as a card says it."""
+        return dict(self.model)
+
+
+def _as_given(options: Any, _limit: int | None) -> Any:
+    return options
 
 
 @dataclass(frozen=True)
@@ -351,12 +373,16 @@ class Evaluation:
     Attributes:
         run: evaluates it -> what ``result.json`` states of it (``report.results.Result``).
         refuse: raises a ``UserError`` for a model that cannot be evaluated.
-        options: names of the command's options that are this benchmark's.
+        options: class of the benchmark's options, each a key of this block; None: it has none. On
+            the command line they are ``--BENCHMARK.KEY``, or ``--KEY`` if the class is decorated
+            with cyclopts' ``Parameter(name="*")``.
+        settle: options as they are given, limit -> the options with what follows from these.
     """
 
     run: Callable[[Evaluated], dict[str, Any]]
     refuse: Callable[[Evaluated], None]
-    options: tuple[str, ...] = ()
+    options: type[Block] | None = None
+    settle: Callable[[Any, int | None], Any] = _as_given
 
 
 @dataclass(frozen=True)
@@ -393,24 +419,6 @@ class Asking:
 def nothing(_study: Study, *_others: Any) -> list[Any]:
     """No files, no models."""
     return []
-
-
-class Workload(NamedTuple):
-    """What one model is asked, roughly: time and costs are estimated from it.
-
-    Attributes:
-        requests: texts that are scored or continued.
-        read: tokens that are read in all of them.
-        written: tokens that are written.
-        most_requests: where the study stops a server's run; None for no limit.
-        most_tokens: the same of tokens, read and written.
-    """
-
-    requests: int = 0
-    read: int = 0
-    written: int = 0
-    most_requests: int | None = None
-    most_tokens: int | None = None
 
 
 def _unknown(_study: Study, _card: Mapping[str, Any]) -> Workload | None:

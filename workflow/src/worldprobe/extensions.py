@@ -12,6 +12,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from tomllib import loads
 from typing import Any
 
 from worldprobe.errors import UserError
@@ -25,6 +26,7 @@ class Extension:
     needed, so that ``--help`` answers at once.
 
     Attributes:
+        title: heading of its commands in the list of all; empty: they are among the extras.
         commands: first word of a command -> its cyclopts app or function, and a line of help.
         settings: dotted key of a study -> the class of its block. It inherits the core's class
             where the core has that key, as `ewok.human`.
@@ -46,10 +48,11 @@ class Extension:
         checks: what is checked, as ``skin`` -> a function of it that gives what is wrong, or
             nothing.
         pages: file of a page beside a report -> a function of the folders of an evaluation's
-            benchmarks and of their YAML files, which gives the command that makes it there; none
-            where it gives nothing.
+            benchmarks and of their YAML files, which gives what makes it there: a command's words,
+            its function, and the files that this takes; None: there is no page.
     """
 
+    title: str = ""
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     inherits: Mapping[str, str] = field(default_factory=dict)
@@ -70,20 +73,30 @@ class Extension:
 def extensions() -> tuple[Extension, ...]:
     """Those that are installed, by name.
 
-    Ours stand beside this package, also where it is read from a folder that nobody installed, as
-    by the jobs of an environment of their own.
+    Ours are there also where the package is read from a folder that nobody installed, as by the
+    jobs of an environment of their own.
     """
-    beside = {
-        path.parent.name: EntryPoint(
-            path.parent.name.removeprefix("worldprobe_"), f"{path.parent.name}:EXTENSION", GROUP
-        )
-        for path in Path(__file__).parents[1].glob("worldprobe_*/__init__.py")
-    }
-    others = [
-        entry for entry in entry_points(group=GROUP) if not entry.value.startswith("worldprobe_")
-    ]
-    points = sorted([*beside.values(), *others], key=lambda entry: entry.name)
-    return tuple(entry.load() for entry in points)
+    points = own_points(GROUP)
+    for entry in entry_points(group=GROUP):
+        points.setdefault(entry.name, entry)
+    points = dict(sorted(points.items()))
+    return tuple(entry.load() for entry in points.values())
+
+
+def own_points(group: str) -> dict[str, EntryPoint]:
+    """Our own entry points of a group, in their order in the checkout's pyproject.toml; none where
+    there is no checkout, whose environment knows them. An environment of a checkout may have been
+    installed before they were stated.
+
+    >>> list(own_points("worldprobe.benchmarks"))
+    ['ewok', 'worldsense']
+    """
+    file = Path(__file__).parents[3] / "pyproject.toml"
+    if not file.is_file():
+        return {}
+    stated = loads(file.read_text(encoding="utf-8")).get("project", {})
+    points = stated.get("entry-points", {}).get(group, {}) if stated["name"] == "worldprobe" else {}
+    return {name: EntryPoint(name, value, group) for name, value in points.items()}
 
 
 def load(name: str) -> Any:
@@ -92,11 +105,17 @@ def load(name: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def commands() -> dict[str, tuple[str, str]]:
-    """The extensions' commands."""
-    return {
-        word: command for extension in extensions() for word, command in extension.commands.items()
-    }
+#: Heading of the commands of extensions without a title.
+EXTRAS = "Extras"
+
+
+def commands_by_title() -> dict[str, dict[str, tuple[str, str]]]:
+    """Heading -> the extensions' commands, those without a title last."""
+    titles = [one.title for one in extensions() if one.title and one.commands]
+    found: dict[str, dict[str, tuple[str, str]]] = {title: {} for title in (*titles, EXTRAS)}
+    for extension in extensions():
+        found[extension.title or EXTRAS] |= extension.commands
+    return found
 
 
 def checks(kind: str) -> list[Callable[[Any], UserError | None]]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from worldprobe import extensions
-from worldprobe.benchmarks import OWN
-from worldprobe.paths import PACKAGE
 
-#: Group of the list of all -> its stages: where each is, and its line in the list.
+#: Group of the list of all -> the shared stages: where each is, and its line in the list.
 GROUPS = {
     "Start here": {
         "evaluate": ("evaluate:evaluate", "evaluate one model, and write its result and a report"),
@@ -20,7 +18,7 @@ GROUPS = {
         "status": ("study:status", "list which models are done, failed or still to run"),
         "models": ("models:app", "list and fetch models, and plan what they need"),
         "fetch": ("study:fetch", "download a file that resources/sources.yaml lists"),
-        "ask": ("score:ask", "score a model on minimal pairs, or on another benchmark"),
+        "ask": ("ask:ask", "score a model on minimal pairs, or on another benchmark"),
         "summarize": ("analysis:summarize", "compute mean accuracy by group, with intervals"),
         "reproduction": ("analysis:reproduction", "compare our numbers with the published ones"),
         "table": ("report:table", "print a table as CSV, LaTeX, Markdown and JSON"),
@@ -29,26 +27,13 @@ GROUPS = {
         "report": ("report:report", "build the HTML report"),
         "archive": ("archive:app", "pack a finished study, to be drawn again without models"),
     },
-    "EWoK": {
-        "templates": ("templates:templates", "compile materials into templates"),
-        "items": ("items:app", "fill templates into items, export items, or import them"),
-        "score": ("score:app", "score a model on EWoK's items, by log probabilities or prompts"),
-        "judge": ("analysis:judge", "turn scores, answers or ratings into accuracy"),
-        "baselines": ("baselines:app", "compute word2vec, WordNet and other baselines"),
-        "import": ("importing:app", "read released results, lm-eval's samples or ratings"),
-        "agree": ("analysis:agree", "compare a model's Choice answers with its Likert ratings"),
-        "correlate": ("analysis:correlate", "correlate accuracy with baselines and word counts"),
-        "fit": ("analysis:fit", "fit logistic regressions of accuracy"),
-    },
-    "WorldSense": {
-        name: (f"{name}:app", "generate trials, ask models about them, analyse their answers")
-        for name in OWN
-        if (PACKAGE / "cli" / f"{name}.py").is_file()
-    },
 }
-#: Those of extensions last.
-STAGES = {
+_SHARED = {
     name: (f"worldprobe.cli.{place}", about)
     for stages in GROUPS.values()
     for name, (place, about) in stages.items()
-} | extensions.commands()
+}
+#: All stages: the shared ones, those of benchmarks, and those of other extensions.
+STAGES = dict(_SHARED)
+for _stages in extensions.commands_by_title().values():
+    STAGES |= _stages

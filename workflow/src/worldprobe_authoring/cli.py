@@ -9,10 +9,10 @@ from typing import Annotated
 
 from cyclopts import App
 
+from worldprobe.benchmarks.ewok.cli.templates import read_and_check
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.cli import options
 from worldprobe.cli.options import password as password_of
-from worldprobe.cli.templates import read_and_check
 from worldprobe.errors import UserError
 from worldprobe.files import whole_folder, write_text
 from worldprobe.log import LOGGER

@@ -97,7 +97,7 @@ def pack(
         notices_from: folder or .zip of materials whose licence and terms to pack
         out: archive to write
     """
-    from worldprobe.cli.items import read_official_files
+    from worldprobe.benchmarks.ewok.cli.items import read_official_files
     from worldprobe_authoring.packing import (
         check_members,
         read_members,

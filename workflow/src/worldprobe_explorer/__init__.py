@@ -15,5 +15,5 @@ EXTENSION = Extension(
     settings={"explorer": "worldprobe_explorer.settings:Explorer"},
     rules=Path(__file__).parent / "rules" / "main.smk",
     outputs="worldprobe_explorer.settings:outputs",
-    pages={"items.html": "worldprobe_explorer.settings:page_words"},
+    pages={"items.html": "worldprobe_explorer.settings:page"},
 )

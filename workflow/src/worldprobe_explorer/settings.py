@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +73,11 @@ def _of_pairs(study: Mapping[str, Any], benchmark: Benchmark, models: Sequence[s
 _TABLES = {"ewok": _of_ewok, "worldsense": _of_worldsense}
 
 
-def page_words(folders: Sequence[Path], sources: Sequence[str]) -> list[Any]:
-    """The command that makes the page of an evaluation.
+def page(
+    folders: Sequence[Path], sources: Sequence[str]
+) -> tuple[str, Callable[..., None], list[Path]] | None:
+    """What makes the page of an evaluation: words of the command, its function, the files; None
+    where there is nothing to show.
 
     Args:
         folders: of its benchmarks.
@@ -87,4 +90,6 @@ def page_words(folders: Sequence[Path], sources: Sequence[str]) -> list[Any]:
         for name in names.get(folder.name, ["scores"])
         for path in sorted(folder.glob(f"{name}*.parquet"))
     ]
-    return ["explore", *sources, *files] if files else []
+    from worldprobe_explorer.cli import explore
+
+    return ("explore", explore, [*map(Path, sources), *files]) if files else None

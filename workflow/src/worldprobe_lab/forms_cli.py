@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from cyclopts import App
 
 from worldprobe import methods
+from worldprobe.benchmarks.ewok.cli.templates import made_from_materials, read_and_check
 from worldprobe.cli import options
-from worldprobe.cli.templates import made_from_materials, read_and_check
 from worldprobe.files import digest_file, whole_folder
 from worldprobe.log import LOGGER
 

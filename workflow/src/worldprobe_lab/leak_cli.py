@@ -7,9 +7,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from worldprobe.cli.ask import open_answers
 from worldprobe.cli.engines import ModelOptions
 from worldprobe.cli.options import Seed, between
-from worldprobe.cli.score import open_answers
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from worldprobe import methods
+from worldprobe.benchmarks.ewok.cli.templates import read_and_check
 from worldprobe.cli.options import (
     KEYS,
     Compat,
@@ -23,7 +24,6 @@ from worldprobe.cli.options import (
     missing_models,
     pairs_of,
 )
-from worldprobe.cli.templates import read_and_check
 from worldprobe.files import check_place, whole_folder
 from worldprobe.log import LOGGER
 from worldprobe.provenance import digests, made

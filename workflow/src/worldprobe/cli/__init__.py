@@ -105,7 +105,7 @@ def print_stages() -> None:
     """The list of all stages, by group."""
     print("Usage: worldprobe [--verbose] COMMAND ...\n")
     print("Does a language model know how the world works?")
-    for group, stages in (*GROUPS.items(), ("Extras", extensions.commands())):
+    for group, stages in (GROUPS | extensions.commands_by_title()).items():
         print(f"\n{group}:")
         for stage in stages:
             print(f"  {stage:20}{STAGES[stage][1]}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
+from worldprobe import engines
+from worldprobe.benchmark import taken_by
+from worldprobe.cli.parsing import missing_extra, need
+from worldprobe.engines import EngineType, Offers
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.models.checkpoint import NO_ADAPTER, locate, short_name
-from worldprobe.models.registry import CAUSAL, MASKED, check_name, refuse_prompting
-from worldprobe.models.stand_ins import STAND_IN, is_of_rehearsal
+from worldprobe.models.checkpoint import NO_ADAPTER, short_name
+from worldprobe.models.registry import MASKED, check_name, refuse_prompting
+from worldprobe.models.stand_ins import is_of_rehearsal
 from worldprobe.operations.resources import claim_gpus
 from worldprobe.paths import REGISTRY, Place, shipped_file
 from worldprobe.settings.blocks import Count, Finding, option_words, parse
@@ -132,42 +136,59 @@ class Model(Setup):
         named = {"model": self.name, "checkpoint": self.checkpoint}
         return option_words(named | stated)
 
-    def offers(self) -> tuple[bool, bool]:
-        """Whether the model's server gives log probabilities of prompts, and takes
-        conversations.
-        """
-        from worldprobe.models.server.engine import NO_LOGPROBS
+    @property
+    def engine_type(self) -> EngineType:
+        """What runs the model."""
+        return engines.find(self.engine, self.kind)
 
-        facts = self.open().facts
-        return facts.notes["mode"] != NO_LOGPROBS, facts.has_chat
+    def offers(self) -> Offers:
+        """What the model can be asked."""
+        return self.engine_type.offers(self)
 
-    def open(self, skin_folder: Path | None = None) -> Engine:
+    def open(self, **known: Any) -> Engine:
         """Load the model, or reach its server.
+
+        Args:
+            **known: what its engine may need besides, as ``skin_folder``.
 
         Raises:
             UserError: it is not there, or is the id of a card; or cannot be loaded.
         """
-        kept = _KEPT.get()
+        kept, engine_type = _KEPT.get(), self.engine_type
         loaded = self.model_dump_json(exclude={"model", "answers", "kept_since"})
         if kept and loaded in kept:
             return kept[loaded]
+        self._need(engine_type.packages)
+        taken = taken_by(engine_type.open, **known)
         claim_gpus(self.gpus)  # before torch looks for them
-        if self.engine == "rule":
-            from worldprobe.benchmarks.worldsense.inference import reference_solvers
-
-            return reference_solvers.open_engine(self.checkpoint, skin_folder)
         try:
-            load = {"transformers": _transformers, "vllm": _vllm, "openai": _openai}[self.engine]
-            engine = load(self)
+            engine: Engine = engine_type.open(self, **taken)
         except UserError as error:
             if not (card := look_up(self.checkpoint, REGISTRY)):
                 raise
             words = shlex.join([card["checkpoint"], *loading_words(card)])
             problem = f"is the id of a card in {REGISTRY}, which this command does not read."
             raise UserError(self.checkpoint, problem, f"--checkpoint {words}") from error
-        if kept is not None and self.engine != "openai":  # whose limits are of each command
+        if kept is not None and not (engine_type.is_remote or taken):  # its limits are a command's
             kept[loaded] = engine
         return engine
+
+    def _need(self, packages: Iterable[str]) -> None:
+        """Stop where a package of the engine is missing, before anything is read.
+
+        Raises:
+            ModuleNotFoundError: of a package that comes with an extra of ours.
+            UserError: of another.
+        """
+        for package in packages:
+            try:
+                need(package)
+            except ModuleNotFoundError as error:
+                if missing_extra(error):
+                    raise
+                problem = f"needs the Python package {package}, which is not installed."
+                fix = f"Install {package} in this environment, or choose another engine."
+                raise UserError(f"engine {self.engine}", problem, fix) from error
 
 
 #: Where help lists how a model is loaded and asked.
@@ -222,7 +243,7 @@ def set_up(model: str | None, registry: Path, setup: Setup) -> Model:
         "Rename the folder, or give --model NAME.",
     )
     try:
-        stated["kind"] = given.get("kind") or card.get("kind") or kind_of(stated)
+        stated["kind"] = given.get("kind") or card.get("kind") or engines.of(stated).kind(stated)
     except UserError as error:
         near = did_you_mean(checkpoint, read_registry(shipped_file(registry)), "")
         if not near or Path(checkpoint).exists():
@@ -248,18 +269,6 @@ def look_up(model: str, registry: Path) -> dict[str, Any]:
     return {} if Path(model).is_dir() else card
 
 
-def kind_of(entry: Mapping[str, Any]) -> str:
-    """The kind of a model that has no card: what its checkpoint states."""
-    if (entry.get("engine") or "transformers") != "transformers":
-        return CAUSAL
-    options = (
-        entry.get("revision"),
-        entry.get("allow_pickle", False),
-        entry.get("trust_remote_code", False),
-    )
-    return locate(entry["checkpoint"], *options, kind=None, adapter=entry.get("adapter")).kind
-
-
 def refuse_stand_in(model: Model) -> None:
     """What answers in a rehearsal has no results, wherever its folder was put.
 
@@ -273,62 +282,10 @@ def refuse_stand_in(model: Model) -> None:
 
 
 def refuse_to_prompt(model: Model) -> None:
-    """Only causal models answer prompts: said before a model is loaded.
+    """Only some models answer prompts: said before a model is loaded.
 
     Raises:
-        UserError: the model is to be of another kind.
+        UserError: the model is only scored.
     """
-    if model.kind != CAUSAL:
+    if not model.engine_type.can.prompts:
         raise refuse_prompting(model.checkpoint, model.kind)
-
-
-#: What engines that load weights take of a model as it is.
-_OF_WEIGHTS = {
-    *("dtype", "revision", "bos", "allow_pickle", "trust_remote_code", "adapter", "batch_size"),
-    "chat_template_kwargs",
-}
-
-
-def _transformers(model: Model) -> Engine:
-    if model.threads:
-        import torch
-
-        torch.set_num_threads(model.threads)
-    from worldprobe.models.transformers_engine import open_engine
-
-    return open_engine(
-        model.checkpoint,
-        device=model.device or "auto",
-        fastest="plain" if model.plain else "tries",
-        kind=model.kind,
-        pseudo=model.pseudo or "within_word_l2r",
-        **model.model_dump(include=_OF_WEIGHTS),
-    )
-
-
-def _vllm(model: Model) -> Engine:
-    from worldprobe.models.vllm_engine import open_engine
-
-    stated = model.model_dump(include={*_OF_WEIGHTS, "tensor_parallel"})
-    return open_engine(model.checkpoint, **stated)
-
-
-def _openai(model: Model) -> Engine:
-    from worldprobe.models.server.endpoint import Spending
-    from worldprobe.models.server.engine import open_engine
-    from worldprobe.models.server.stand_in import serve
-
-    is_rehearsal = model.endpoint == REHEARSAL_ENDPOINT
-    engine = open_engine(
-        serve() if is_rehearsal else str(model.endpoint),
-        model.checkpoint,
-        tokenizer=model.tokenizer,
-        bos=model.bos,
-        concurrency=model.concurrency,
-        trust_remote_code=model.trust_remote_code,
-        chat_template_kwargs=model.chat_template_kwargs,
-        spending=Spending(max_requests=model.max_requests, max_tokens=model.max_tokens),
-    )
-    if is_rehearsal:
-        engine.facts.set_up[STAND_IN] = True  # its answers are kept apart, too
-    return engine

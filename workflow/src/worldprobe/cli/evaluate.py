@@ -8,41 +8,40 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
 from dataclasses import replace as changed
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar, get_type_hints
 
 from cyclopts import App, Parameter
 
 from worldprobe import __version__
 from worldprobe.benchmark import COMPARISONS, FORMATS, Evaluated
 from worldprobe.benchmarks import OWN, benchmark_of, benchmarks, listed
-from worldprobe.cli.engines import MODEL_KEYS, Setup, kept_loaded, refuse_stand_in, set_up
-from worldprobe.cli.options import (
-    PASSWORD_VARIABLE,
-    Compat,
-    Count,
-    MaterialsPlace,
-    Password,
-    Registry,
-    ReleaseFilter,
-    between,
-)
+from worldprobe.cli import parsing
+from worldprobe.cli.engines import MODEL_KEYS, Model, Setup, kept_loaded, refuse_stand_in, set_up
+from worldprobe.cli.options import Registry, between, deferred
+from worldprobe.cli.parsing import option_of
+from worldprobe.cli.report import Contents, build
 from worldprobe.errors import UserError
 from worldprobe.extensions import load, pages
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import folder_of
-from worldprobe.paths import REGISTRY, StudyPaths, edition, shipped_file
+from worldprobe.paths import REGISTRY, StudyPaths, shipped_file
+from worldprobe.settings.blocks import option_words
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Benchmark, Evaluated, Evaluation
+    from worldprobe.settings.blocks import Block
 
+P = ParamSpec("P")
+R = TypeVar("R")
 #: What a model is asked where no benchmark is named.
-DEFAULT = "ewok"
+DEFAULT = OWN[0]
 NAMED = (
     f"comma-separated: {', '.join(OWN)}, other installed benchmarks, or YAML files of minimal pairs"
 )
@@ -53,28 +52,25 @@ ANSWERS = Path(StudyPaths("default").answers)
 FACTS = ("checkpoint_digest", "revision", "dtype", "engine", "kind")
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class BenchmarkOptions:
-    """What a benchmark asks, where that can be chosen.
-
-    Attributes:
-        versions: EWoK: first and last version, FIRST-LAST (default: 0-4; only version 0 if
-            --limit is given)
-        per_cell: WorldSense: number of tuples for each combination of problem, size, complexity,
-            skin and wording; 1 gives 2,808 trials, 31 all 87,048
-        trial_set: WorldSense: set of trials
+@cache
+def options_class() -> type[Block]:
+    """The options of all installed benchmarks: a block with a block for each benchmark that has
+    some.
     """
+    from pydantic import create_model
 
-    materials: MaterialsPlace = "builtin"
-    password: Password = None
-    compat: Compat = False
-    release_filter: ReleaseFilter = False
-    versions: str | None = None
-    per_cell: Count = 1
-    trial_set: Literal["test", "test-new", "test-hard", "test-motion"] = "test"
+    from worldprobe.settings.blocks import MADE, Block
+
+    fields: dict[str, Any] = {
+        name: (Annotated[kind, Parameter(group=one.title)], kind())
+        for name, one in benchmarks().items()
+        if one.evaluation and (kind := one.evaluation.options)
+    }
+    made = type("Made", (Block,), {"model_config": {**Block.model_config, **MADE}})
+    return create_model("BenchmarkOptions", __base__=made, **fields)
 
 
+@deferred(options=options_class)
 def evaluate(
     model: str | None = None,
     /,
@@ -85,7 +81,7 @@ def evaluate(
     replace: bool = False,
     out: Path | None = None,
     registry: Registry = REGISTRY,
-    options: BenchmarkOptions = BenchmarkOptions(),
+    options: Any = None,
     setup: Annotated[Setup, MODEL_KEYS] = Setup(),
 ) -> None:
     """Evaluate one model on one or more benchmarks, and write its result and a report.
@@ -97,9 +93,9 @@ def evaluate(
     Args:
         model: folder, fetched hub id, GGUF file, package URL, folder of an adapter, or id in the
             registry
-        limit: ask only about a sample: N templates (EWoK), shared over pairs of concepts, or N
-            trials (WorldSense), shared over problems; shares are proportional, but at least one, so
-            a small N is exceeded
+        limit: ask only about a sample: N templates, trials or items, shared over pairs of concepts,
+            problems or clusters; shares are proportional, but at least one, so a small N is
+            exceeded
         replace: overwrite a result made with other options, items, weights or releases of packages
         work: folder of tables and answers (default: tables in results/evaluate/MODEL, answers in
             results/.answers, which studies share)
@@ -109,37 +105,29 @@ def evaluate(
 
     chosen = named_benchmarks(benchmark)
     refuse_what_does_nothing(options, [one.name for one in chosen])
-    versions = options.versions or ("0" if limit else "0-4")
-    # A result says which edition of our materials it is of.
-    options = changed(options, versions=versions, materials=edition(options.materials))
     loaded = set_up(model, registry, setup)
     name = loaded.name
     refuse_stand_in(loaded)
     answers = work / ".answers" if work else ANSWERS
     work = work or Path("results/evaluate") / name
     refuse_another_models_folder(work / "result.json", loaded.checkpoint)
-    if options.password:
-        os.environ[PASSWORD_VARIABLE] = (
-            options.password
-        )  # inherited, so that no printed command shows it
-    evaluated = Evaluated(
-        name, loaded.model_dump(), loaded.words(), work, asdict(options), answers, step, limit
-    )
-    if loaded.engine == "openai":
-        has_logprobs, has_chat = loaded.offers()
-        evaluated = changed(evaluated, has_logprobs=has_logprobs, has_chat=has_chat)
+    loaded = loaded.model_copy(update={"answers": answers})
+    evaluated = Evaluated(loaded, work, None, step, limit, loaded.offers())
     evaluations, skipped = able(evaluated, chosen)
+    settled = {
+        each: one.settle(getattr(options, each, None), limit) for each, one in evaluations.items()
+    }
     out = out or work / "result.json"
     earlier = read_earlier(out, replace)
     evaluation: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "worldprobe_version": __version__,
-        "options": {each: stated_options(one, options, limit) for each, one in evaluations.items()},
+        "options": {each: stated_options(one, limit) for each, one in settled.items()},
     }
     refuse_to_lose(out, asked_otherwise(earlier, evaluation), replace)
     with kept_loaded():
         for each, one in evaluations.items():
-            found = one.run(changed(evaluated, folder=work / each))
+            found = one.run(changed(evaluated, folder=work / each, options=settled[each]))
             evaluation = merge_results(evaluation, found)
     refuse_to_lose(out, asked_otherwise(earlier, evaluation), replace)
     if differing := made_otherwise(earlier, evaluation):
@@ -185,16 +173,28 @@ def write_page(
     ]
     is_sample_of = any(is_sample(result, name) for name in result["benchmarks"])
     title = f"{result['model']}{' (samples of the items)' if is_sample_of else ''}"
-    how = ["--title", title, "--registry", registry, "--made-from", *tables]
     shown = [path for path in summaries if path.exists() and benchmark_of(path).page]
-    if compared := [path.with_name(COMPARISONS) for path in shown if _is_compared(path)]:
-        how += ["--comparisons", *compared]
-    beside = {name: load(words)(parts, sources) for name, words in pages().items()}
-    for name, words in beside.items():
-        if words:
-            step(*words, "--registry", registry, "--title", title, "--out", place.with_name(name))
-    linked = [name for name, words in beside.items() if words]
-    step("report", "build", *shown, *how, "--beside", *linked, "--out", place)
+    contents = Contents(
+        registry=registry,
+        made_from=list(map(str, tables)),
+        comparisons=[str(path.with_name(COMPARISONS)) for path in shown if _is_compared(path)],
+    )
+    linked = []
+    for name, find in pages().items():
+        if found := load(find)(parts, sources):
+            words, function, files = found
+            how = {"registry": registry, "title": title, "out": place.with_name(name)}
+            step(words, function, files, **how)
+            linked.append(name)
+    step(
+        "report build",
+        build,
+        list(map(str, shown)),
+        contents=contents,
+        title=title,
+        beside=linked,
+        out=place,
+    )
     return place
 
 
@@ -259,15 +259,14 @@ def able(
     return evaluations, skipped
 
 
-def stated_options(
-    evaluation: Evaluation, options: BenchmarkOptions, limit: int | None
-) -> dict[str, Any]:
+def stated_options(options: Block | None, limit: int | None) -> dict[str, Any]:
     """What a result says of how a benchmark was asked; never a password. Limit 0: all items."""
-    return {
-        name: value
-        for name, value in (asdict(options) | {"limit": limit or 0}).items()
-        if name in (*evaluation.options, "limit") and name != "password"
+    stated = options.model_dump(exclude={"password"}, exclude_none=True) if options else {}
+    plain = {
+        key: value if isinstance(value, bool | int | str) else str(value)
+        for key, value in stated.items()
     }
+    return {**plain, "limit": limit or 0}
 
 
 def read_earlier(place: Path, replace: bool) -> dict[str, Any]:
@@ -351,9 +350,6 @@ def refuse_to_lose(place: Path, numbers: Sequence[str], replace: bool) -> None:
 def named_benchmarks(text: str) -> list[Benchmark]:
     """The benchmarks that a list names, in the order of reports.
 
-    >>> [one.name for one in named_benchmarks("worldsense,ewok")]
-    ['ewok', 'worldsense']
-
     Raises:
         UserError: one is none, or there is none.
     """
@@ -366,21 +362,20 @@ def named_benchmarks(text: str) -> list[Benchmark]:
     return listed(entries)
 
 
-def refuse_what_does_nothing(options: BenchmarkOptions, names: Sequence[str]) -> None:
+def refuse_what_does_nothing(options: Block, names: Sequence[str]) -> None:
     """Options of a benchmark that the model is not asked about.
 
     Raises:
         UserError: one is given.
     """
-    given, defaults = asdict(options), asdict(BenchmarkOptions())
-    for benchmark, asked in benchmarks().items():
-        for option in asked.evaluation.options if asked.evaluation else ():
-            if benchmark not in names and given[option] != defaults[option]:
-                flag, fix = (
-                    f"--{option.replace('_', '-')}",
-                    f"Add --benchmark {benchmark}, or leave it out.",
-                )
-                raise UserError(flag, f"does nothing without the benchmark {benchmark}.", fix)
+    for benchmark, block in options:
+        given = block.model_dump(exclude_defaults=True)
+        if benchmark not in names and given:
+            key = next(iter(given))
+            is_plain = getattr(type(block), "__cyclopts__", None)
+            option = option_of([key] if is_plain else [benchmark, key])
+            problem = f"does nothing without the benchmark {benchmark}."
+            raise UserError(option, problem, f"Add --benchmark {benchmark}, or leave it out.")
 
 
 def refuse_another_models_folder(result: Path, checkpoint: str) -> None:
@@ -404,18 +399,52 @@ def refuse_another_models_folder(result: Path, checkpoint: str) -> None:
         )
 
 
-def step(*words: Any) -> None:
-    """Run one command of ours in this process, showing it first.
+def step(words: str, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call the function of one of our commands, showing it first as that command.
+
+    Args:
+        words: of the command.
+        function: the command's.
+        *args: as the function takes them.
+        **kwargs: as the function takes them.
 
     Raises:
-        UserError: the command's own.
+        UserError: the command's own, or blocks of settings that contradict themselves.
     """
-    from worldprobe.cli import parse
+    shown = [
+        *_flat(list(args)),
+        *_as_options(get_type_hints(function, include_extras=True), kwargs),
+    ]
+    LOGGER.info("worldprobe %s", shlex.join([*words.split(), *map(str, shown)]))
+    parsing.check_settings(kwargs.values())
+    return function(*args, **kwargs)
 
-    line = [str(word) for word in words]
-    LOGGER.info("worldprobe %s", shlex.join(line))
-    if (call := parse(line)) is not None:
-        call.run()
+
+def _flat(value: Any) -> list[Any]:
+    return [text for one in value for text in _flat(one)] if isinstance(value, list) else [value]
+
+
+def _as_options(hints: Mapping[str, Any], arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Arguments of a command's function, as they would be typed.
+
+    Args:
+        hints: argument -> its type, which may say that its option has another name.
+        arguments: argument -> its value.
+    """
+    for name, value in arguments.items():
+        if isinstance(value, Model):
+            yield from value.words()
+        elif hasattr(value, "model_dump"):
+            yield from option_words(value.model_dump(exclude_defaults=True))
+        elif is_dataclass(value):
+            yield from _as_options({}, vars(value))
+        elif value:
+            notes = getattr(hints.get(name), "__metadata__", ())
+            renamed = [note.name[0] for note in notes if getattr(note, "name", None)]
+            option = renamed[0] if renamed else name
+            is_nested = isinstance(value, list) and isinstance(value[0], list)
+            texts = value if is_nested or not isinstance(value, list) else list(map(str, value))
+            yield from option_words({option.removeprefix("--"): texts})
 
 
 results = App(name="results", help="Check and export results of `evaluate`.")
@@ -460,7 +489,7 @@ def export(
         result: result.json of `worldprobe evaluate`
         format: lm-eval: a results file of lm-evaluation-harness; hub: .eval_results/*.yaml
         date: day of the evaluation, e.g. 2026-01-31 (default: the file's own)
-        dataset: hub: the dataset with these items (default: EWoK's release, for its items)
+        dataset: hub: the dataset with these items (default: that of the released items, for these)
         out: JSON, or YAML for the hub
     """
     import yaml

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from cyclopts import App
 
+from worldprobe import engines
 from worldprobe.cli.options import (
     Adapter,
     AllowPickle,
@@ -230,10 +231,10 @@ def _card(name: str, place: Path) -> dict[str, Any]:
             "is trained by this pipeline, so there is nothing to fetch.",
             "Run the workflow.",
         )
-    if entry["engine"] == "openai":
-        raise UserError(
-            f"model {name}", "is on a server, so there is nothing to fetch.", "Score it as it is."
-        )
+    engine = engines.of(entry)
+    if not engine.sources(entry):
+        problem = f"is {engine.state}, so there is nothing to fetch."
+        raise UserError(f"model {name}", problem, "Score it as it is.")
     return entry
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from inspect import Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin, get_type_hints
 
 from cyclopts import Parameter
 
@@ -233,6 +234,53 @@ Encrypt = Annotated[
     bool,
     Parameter(help=(f"encrypt texts with the password in {EXPORT_VARIABLE}; readers need it too")),
 ]
+
+
+class Deferred:
+    """A command with an argument whose type takes long to know, as it depends on all benchmarks: it
+    is asked for when the command is called, or its own help is printed.
+
+    Args:
+        function: the command's.
+        name: the argument.
+        kind: gives the argument's type, whose instance without arguments is the default.
+    """
+
+    def __init__(self, function: Callable[..., Any], name: str, kind: Callable[[], Any]) -> None:
+        self.function, self.name, self.kind = function, name, kind
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self.__module__, self.__qualname__ = function.__module__, function.__qualname__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it."""
+        if self.name not in kwargs:
+            kwargs[self.name] = self.kind()()
+        return self.function(*args, **kwargs)
+
+    @property
+    def __annotations__(self) -> dict[str, Any]:  # type: ignore[override]
+        """The types of all arguments."""
+        hints = get_type_hints(self.function, include_extras=True)
+        return hints | {self.name: Annotated[self.kind(), KEYS]}
+
+    @property
+    def __signature__(self) -> Signature:
+        """The arguments, with the default of the one."""
+        plain, hints = signature(self.function), self.__annotations__
+        arguments = [
+            argument.replace(
+                annotation=hints[name],
+                default=self.kind()() if name == self.name else argument.default,
+            )
+            for name, argument in plain.parameters.items()
+        ]
+        return plain.replace(parameters=arguments, return_annotation=hints.get("return"))
+
+
+def deferred(**kinds: Callable[[], Any]) -> Callable[[Callable[..., Any]], Deferred]:
+    """Decorator of a command: argument=function that gives its type; see ``Deferred``."""
+    [(name, kind)] = kinds.items()
+    return lambda function: Deferred(function, name, kind)
 
 
 def named_groups(groups: Iterable[Sequence[str]]) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ and streams checked first.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass
 from importlib.util import find_spec
 from inspect import BoundArguments
@@ -59,10 +59,12 @@ class Call:
         self.bound.apply_defaults()
         hints = get_type_hints(self.function, include_extras=True)
         values: dict[str, Any] = {}
-        for name, value in self.bound.arguments.items():
+        left = dict(self.bound.arguments)
+        while left:
+            name, value = left.popitem()
             if is_dataclass(value) or hasattr(value, "model_fields_set"):  # of several commands
                 hints |= get_type_hints(type(value), include_extras=True)
-                values |= vars(value)
+                left |= vars(value)
             else:
                 values[name] = value
         return {
@@ -75,17 +77,8 @@ class Call:
         }
 
     def check_settings(self) -> None:
-        """Refuse settings that contradict each other.
-
-        Raises:
-            UserError: naming the option.
-        """
-        for value in self.bound.arguments.values():
-            if hasattr(value, "model_fields_set"):
-                from worldprobe.settings.blocks import all_findings
-
-                for keys, problem, fix in all_findings(value):
-                    raise UserError(option_of(keys), problem, fix)
+        """Refuse settings that contradict each other; see ``check_settings``."""
+        check_settings(self.bound.arguments.values())
 
     def run(self) -> int | None:
         """Run it."""
@@ -119,6 +112,23 @@ class Call:
                     problem = f"is named by {other} too; one would overwrite the other."
                     raise UserError(f"{option} {path}", problem, "Name two files.")
             _check_is_no_input(option, path, inputs)
+
+
+def check_settings(values: Iterable[Any]) -> None:
+    """Refuse settings that contradict each other.
+
+    Args:
+        values: of a command's arguments, among them blocks of settings.
+
+    Raises:
+        UserError: naming the option.
+    """
+    for value in values:
+        if hasattr(value, "model_fields_set"):
+            from worldprobe.settings.blocks import all_findings
+
+            for keys, problem, fix in all_findings(value):
+                raise UserError(option_of(keys), problem, fix)
 
 
 def _flat(value: Any) -> Iterator[str | Path]:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from worldprobe.benchmarks import benchmark_of, benchmarks
-from worldprobe.cli.options import Names, Registry
+from worldprobe.benchmarks import OWN, benchmark_of, benchmarks
+from worldprobe.cli.options import Names, Registry, deferred
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import read_text, write_text
-from worldprobe.paths import REGISTRY, Place, shipped_file
+from worldprobe.paths import REGISTRY, Place, StudyPaths, shipped_file
 from worldprobe.provenance import is_rehearsed
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Display
     from worldprobe.report.model_names import Roster
     from worldprobe.report.page import ShownPart
+    from worldprobe.settings.blocks import Block
 
 report = App(name="report", help="Build the HTML report.")
 notebook = App(name="notebook", help="Run a notebook.")
@@ -28,6 +30,8 @@ RULEGRAPH = (
     "The rules of the workflow; an arrow leads from a rule to one that reads its output. Arrows"
     " implied by others are left out."
 )
+#: What a notebook reads where nothing else is named.
+DEFAULT_RESULTS = StudyPaths("default").benchmark(OWN[0])
 RECORD_FIX = "Write it with `worldprobe archive record-study`, or leave it out."
 Files = Annotated[Sequence[Place], Parameter(consume_multiple=True)]
 
@@ -123,7 +127,7 @@ def run_notebook(
     notebook: Place,
     /,
     *,
-    results: Place = "results/default/ewok",
+    results: Place = DEFAULT_RESULTS,
     condition: str = "main",
     registry: Registry = REGISTRY,
     materials: Place | None = None,
@@ -211,33 +215,38 @@ DisplayRegistry = Annotated[
 ]
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class DisplayOptions:
-    """What some tables and figures let one choose; each says which values it has.
+@cache
+def declared_displays() -> list[Display]:
+    """The tables and figures of all installed benchmarks, and the one of those without code."""
+    from worldprobe.asked import print_accuracy
 
-    Attributes:
-        eval_type: way of asking
-        metric: accuracy, the same with ties as wrong (strict), or whether contexts and targets
-            fit as they belong together (pairing)
-        setup: prompts and shots
-        points: what each point is
-        fit: model of the regression
-    """
-
-    eval_type: str | None = None
-    metric: str | None = None
-    setup: str | None = None
-    points: str | None = None
-    fit: str | None = None
+    return [
+        print_accuracy,
+        *(display for benchmark in benchmarks().values() for display in benchmark.displays),
+    ]
 
 
+@cache
+def options_class() -> type[Block]:
+    """What some tables and figures let one choose, each an option of their command."""
+    from pydantic import create_model
+
+    from worldprobe.settings.blocks import MADE, Block
+
+    fields: dict[str, Any] = {}
+    for option in (option for display in declared_displays() for option in display.options):
+        fields.setdefault(option.name, (Annotated[str | None, Parameter(help=option.help)], None))
+    made = type("Made", (Block,), {"model_config": {**Block.model_config, **MADE}})
+    return create_model("DisplayOptions", __base__=made, **fields)
+
+
+@deferred(chosen=options_class)
 def table(
     name: str,
     tables: list[Place],
     /,
     *,
-    chosen: DisplayOptions = DisplayOptions(),
+    chosen: Any = None,
     registry: DisplayRegistry = None,
     out: list[Path],
 ) -> None:
@@ -254,12 +263,13 @@ def table(
     print_table(display, tables, _roster(registry), out, **options_of(display, chosen))
 
 
+@deferred(chosen=options_class)
 def figure(
     name: str,
     tables: list[Place],
     /,
     *,
-    chosen: DisplayOptions = DisplayOptions(),
+    chosen: Any = None,
     registry: DisplayRegistry = None,
     trained: Annotated[Sequence[Place], Parameter(consume_multiple=True)] = (),
     out: list[Path],
@@ -296,13 +306,7 @@ def find_display(kind: str, name: str, tables: Sequence[str]) -> Display:
     Raises:
         UserError: there is none, or it is built from others.
     """
-    from worldprobe.asked import print_accuracy
-
-    declared = [
-        print_accuracy,
-        *(display for benchmark in benchmarks().values() for display in benchmark.displays),
-    ]
-    displays = {display.name: display for display in declared if display.kind == kind}
+    displays = {display.name: display for display in declared_displays() if display.kind == kind}
     if name not in displays:
         raise UserError(
             f"worldprobe {kind} {name}",
@@ -335,14 +339,14 @@ def _takes(display: Display, tables: Sequence[str]) -> bool:
     return len(tables) == len(contracts) and all(map(fits, tables, contracts))
 
 
-def options_of(display: Display, chosen: DisplayOptions) -> dict[str, str]:
+def options_of(display: Display, chosen: Block) -> dict[str, str]:
     """The values that are given of a display's options.
 
     Raises:
         UserError: it has no such option, or the option has no such value.
     """
     choices = {option.name: option.choices for option in display.options}
-    given = {name: value for name, value in asdict(chosen).items() if value is not None}
+    given = chosen.model_dump(exclude_none=True)
     for name, value in given.items():
         option = "--" + name.replace("_", "-")
         if name not in choices:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from worldprobe import engines
 from worldprobe.errors import MachineError, UserError, did_you_mean
 from worldprobe.log import LOGGER
 from worldprobe.models import gguf, packages
@@ -900,10 +901,11 @@ def instructions() -> str:
 
 def availability(entry: Mapping[str, Any]) -> str:
     """Where a model is: on a server, trained by a study, in a folder, fetched, or still to come."""
-    if entry.get("engine") in ("openai", "rule"):
-        return "on a server" if entry["engine"] == "openai" else "a rule"
     if entry.get("control"):
         return "trained by a study"
+    engine = engines.of(entry)
+    if not engine.sources(entry):
+        return engine.state
     folder = folder_of(entry["checkpoint"])
     if folder is not None and folder.exists():
         return "here"

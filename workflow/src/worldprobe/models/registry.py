@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from worldprobe import engines
+from worldprobe.engines import CAUSAL, ENCODER_DECODER, MASKED
 from worldprobe.errors import UserError, did_you_mean
 
 #: What the baseline ``relatedness`` is the mean of.
@@ -73,8 +75,6 @@ def select(registry: Mapping[str, Mapping[str, Any]], models: Iterable[str] | No
     return chosen
 
 
-CAUSAL, MASKED, ENCODER_DECODER = "causal", "masked", "encoder-decoder"
-KINDS = (CAUSAL, MASKED, ENCODER_DECODER)
 #: What is hidden while a masked model predicts a token: the rest of its word too (Kauf and Ivanova,
 #: 2023), or that token alone (Salazar et al., 2020).
 WITHIN_WORD, ORIGINAL = "within_word_l2r", "original"
@@ -149,14 +149,14 @@ def refuse_prompting(where: object, kind: str) -> UserError:
         where,
         f"is asked to answer a prompt, but {with_article(kind)} is only scored here: it does not"
         " continue a text.",
-        "Ask it by logprobs alone, and give prompts (Likert, Choice, WorldSense) to causal models.",
+        "Ask it by logprobs alone, and give prompts to causal models.",
     )
 
 
 def refuse_prompted(
     cards: Mapping[str, Mapping[str, Any]], models: Iterable[str], setting: str, fix: str
 ) -> None:
-    """Refuse settings by which models that are not causal would be prompted.
+    """Refuse settings by which models would be prompted that are only scored.
 
     Args:
         cards: the registry.
@@ -165,16 +165,14 @@ def refuse_prompted(
         fix: how to change it.
 
     Raises:
-        UserError: one of them is not causal.
+        UserError: one of them is only scored.
     """
     for model in models:
-        kind = cards.get(model, {}).get("kind") or CAUSAL
-        if kind != CAUSAL:
-            raise UserError(
-                setting,
-                f"would prompt {model}, {with_article(kind)}, which does not continue a text.",
-                fix,
-            )
+        card = cards.get(model, {})
+        if not engines.of(card).can.prompts:
+            kind = with_article(card.get("kind") or CAUSAL)
+            problem = f"would prompt {model}, {kind}, which does not continue a text."
+            raise UserError(setting, problem, fix)
 
 
 def with_article(kind: str) -> str:

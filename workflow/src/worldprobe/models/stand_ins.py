@@ -15,8 +15,8 @@ from inspect import getattr_static
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from worldprobe.engines import CAUSAL, ENCODER_DECODER, KINDS, MASKED
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, KINDS, MASKED
 from worldprobe.paths import RESOURCES
 from worldprobe.provenance import is_rehearsed, made
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from worldprobe import engines
 from worldprobe.models.checkpoint import HUB, HUB_PREFIX, availability, folder_of
+from worldprobe.models.engine_types import TOKEN_VARIABLE
 from worldprobe.models.packages import PREFIX
-from worldprobe.models.server.endpoint import KEY_VARIABLE, LOOPBACK
+from worldprobe.models.server.endpoint import LOOPBACK
 from worldprobe.operations.settings import is_made
 from worldprobe.settings.registry import REHEARSAL_ENDPOINT
-
-TOKEN_VARIABLE = "HF_TOKEN"
 
 
 def credential(card: Mapping[str, Any]) -> str:
@@ -24,7 +24,7 @@ def credential(card: Mapping[str, Any]) -> str:
     >>> credential({"engine": "openai"}), credential({"engine": "vllm"})
     ('OPENAI_API_KEY', 'HF_TOKEN')
     """
-    return KEY_VARIABLE if card["engine"] == "openai" else TOKEN_VARIABLE
+    return engines.of(card).credential
 
 
 def has_credential(variable: str) -> bool:
@@ -40,7 +40,7 @@ def has_credential(variable: str) -> bool:
 
 def refusal(card: Mapping[str, Any]) -> str:
     """Why a model cannot be had, in words that say what to do; nothing where nobody knows yet."""
-    is_served = card["engine"] == "openai"
+    is_served = engines.of(card).is_remote
     is_elsewhere = (
         card["endpoint"] != REHEARSAL_ENDPOINT
         and urlsplit(card["endpoint"]).hostname not in LOOPBACK
@@ -58,7 +58,7 @@ def refusal(card: Mapping[str, Any]) -> str:
 def is_to_be_fetched(card: Mapping[str, Any]) -> bool:
     """Whether a model's weights come from the hub and are not in the local cache."""
     place = card["checkpoint"] or ""
-    if is_made(card) or card["engine"] in ("openai", "rule"):
+    if is_made(card) or not engines.of(card).sources(card):
         return False
     if place.startswith(PREFIX) or (not place.startswith(HUB_PREFIX) and folder_of(place)):
         return False

@@ -13,8 +13,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import Any
 
-from worldprobe.benchmark import Registry, Study, Workload
+from worldprobe import engines
+from worldprobe.benchmark import Registry, Study
 from worldprobe.benchmarks import all_models, downloads, of_study
+from worldprobe.engines import Needs, Workload
 from worldprobe.operations.access import (
     credential,
     free_gb,
@@ -22,7 +24,7 @@ from worldprobe.operations.access import (
     hub_cache,
     is_to_be_fetched,
 )
-from worldprobe.operations.resources import Needs, needs, visible_gpus
+from worldprobe.operations.resources import needs, visible_gpus
 from worldprobe.operations.status import unfinished
 from worldprobe.sources import SourceFile, by_reason, shipped_files
 
@@ -94,10 +96,10 @@ def forecast(
         for head, reasons in (("without", left_out), ("tried again,", again or {}))
         for why, names in by_reason(reasons).items()
     ]
-    asked = [model for model in jobs if registry[model]["engine"] != "rule"]
+    asked = [model for model in jobs if engines.of(registry[model]).is_model]
     if asked:
         count = sum(len(jobs[model]) for model in asked)
-        known = [model for model in all_models(study) if registry[model]["engine"] != "rule"]
+        known = [model for model in all_models(study) if engines.of(registry[model]).is_model]
         lines.append(f"models: {len(asked)} of {len(known)} to ask, in {count} jobs")
         if on_cluster or visible_gpus():
             chosen = {model: jobs[model] for model in asked}
@@ -145,7 +147,7 @@ def _requests(study: Study, registry: Registry, models: Iterable[str]) -> Iterat
     """What is asked of servers, and where the study stops it."""
     for model in models:
         card = registry[model]
-        if card["engine"] != "openai":
+        if not engines.of(card).is_remote:
             continue
         load = workload_of(study, card)
         if load is None:

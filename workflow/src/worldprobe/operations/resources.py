@@ -17,144 +17,37 @@ import time
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from worldprobe.benchmark import Workload
+from worldprobe import engines
+from worldprobe.engines import LITTLE_MEMORY_MB, Needs, Workload
 from worldprobe.errors import MachineError, UserError
 from worldprobe.files import take_lock
 from worldprobe.log import LOGGER
+from worldprobe.models.engine_types import BYTES, PARAMETERS, WEIGHT_SHARE, is_small
 
 if TYPE_CHECKING:
     from filelock import FileLock
 
-BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
-#: Share of a GPU's memory that weights may take; activations, the cache of keys and values and the
-#: workspace take the rest.
-WEIGHT_SHARE = 0.55
-#: Parameters of a model whose card says nothing.
-PARAMETERS = 7_000_000_000
-#: Operations per second that are expected of an A100, about half of what it can: float32 without
-#: TF32, half precision on tensor cores at small batches.
-FLOPS = {"float32": 1.2e13, "bfloat16": 1e14, "float16": 1e14}
-#: Reading all weights for the next token: GB per second of an A100's memory, and sequences that are
-#: continued at once.
-GB_PER_SECOND = 1000.0
-WRITTEN_AT_ONCE = {"transformers": 16, "vllm": 128}
-#: Weights of less than so many GB are read by one core.
-SMALL_GB = 1.0
-#: A control model: a few million parameters.
-CONTROL_MEMORY_MB = 3_000
 #: How often a job is submitted at most: ``retries`` of slurm/config.yaml and one. Each attempt gets
 #: more memory and time.
 ATTEMPTS = 4
 
 
-class Needs(NamedTuple):
-    """A request.
-
-    Attributes:
-        gpus: GPUs in one node.
-        threads: CPU cores.
-        mem_mb: main memory in MB.
-        runtime: minutes of the first attempt.
-    """
-
-    gpus: int
-    threads: int
-    mem_mb: int
-    runtime: int
-
-    def in_attempt(self, attempt: int, longest: int | None = None) -> Needs:
-        """The request of the first attempt (1) or a later one: that many times the time, and half
-        the memory more each time.
-
-        Args:
-            attempt: from 1.
-            longest: minutes that a job may ask for at most.
-
-        >>> Needs(1, 4, 15_000, 84).in_attempt(3)
-        Needs(gpus=1, threads=4, mem_mb=30000, runtime=252)
-        >>> Needs(1, 4, 15_000, 84).in_attempt(3, longest=240).runtime
-        240
-        """
-        minutes = self.runtime * attempt
-        return self._replace(
-            mem_mb=self.mem_mb * (attempt + 1) // 2,
-            runtime=min(minutes, longest) if longest else minutes,
-        )
-
-
-def minutes_for(
-    weights_gb: float,
-    parameters: int,
-    dtype: str,
-    work: Workload | None,
-    gpus: int = 1,
-    engine: str = "transformers",
-) -> int:
-    """Minutes that a job asks for at first: to load a model, and half as long again as its answers
-    should take on A100s.
-
-    Args:
-        weights_gb: size of the weights, GB (1e9 bytes).
-        parameters: their number.
-        dtype: their precision.
-        work: what the model is asked; None: nobody can say, and size alone decides.
-        gpus: that it has; transformers spreads layers over them, of which one computes at a time,
-            vLLM splits each layer.
-        engine: what runs it.
-
-    >>> minutes_for(14, 7_000_000_000, "bfloat16", None)
-    116
-    >>> minutes_for(14, 7_000_000_000, "bfloat16", Workload(100_000, 10_000_000, 2_000_000))
-    122
-    """
-    if work is None:
-        return int(60 + 4 * weights_gb)
-    reading = 2 * parameters * (work.read + work.written) / FLOPS[dtype]
-    writing = work.written / WRITTEN_AT_ONCE.get(engine, 16) * weights_gb / GB_PER_SECOND
-    at_once = gpus if engine == "vllm" else 1
-    return int(30 + 0.5 * weights_gb + 1.5 * (reading + writing) / at_once / 60)
-
-
 def needs(
     card: Mapping[str, Any], gpu_memory_gb: float = 80.0, work: Workload | None = None
 ) -> Needs:
-    """What one job that scores with a model asks for.
+    """What one job that scores with a model asks for, as its engine says.
 
     Args:
-        card: the model's registry entry; ``parameters`` missing counts as ``PARAMETERS``.
+        card: the model's registry entry.
         gpu_memory_gb: memory of one GPU in GB (1e9 bytes).
         work: what the model is asked, if that is known.
 
     >>> needs({"parameters": 70_553_706_496, "dtype": "bfloat16"}).gpus
     4
-    >>> needs({"parameters": 1_557_611_200, "dtype": "float32"}).gpus
-    1
-    >>> needs({"control": {"steps": 0}, "dtype": "float32"})
-    Needs(gpus=0, threads=1, mem_mb=3000, runtime=30)
     """
-    if _is_small(card):
-        return Needs(card.get("tensor_parallel") or 0, 1, CONTROL_MEMORY_MB, 30)
-    if card.get("engine") == "openai":  # a server elsewhere does the work
-        return Needs(0, 1, CONTROL_MEMORY_MB, 240)
-    if card.get("engine") == "rule":
-        return Needs(0, 1, CONTROL_MEMORY_MB, 30)
-    parameters = card.get("parameters") or PARAMETERS
-    weights_gb = parameters * BYTES[card["dtype"]] / 1e9
-    gpus = card.get("tensor_parallel") or 1
-    while not card.get("tensor_parallel") and weights_gb > gpus * gpu_memory_gb * WEIGHT_SHARE:
-        gpus *= 2
-    # Several cores wait for each other where matrices are small.
-    threads = 4 * gpus if weights_gb >= SMALL_GB else 1
-    engine = card.get("engine") or "transformers"
-    minutes = minutes_for(weights_gb, parameters, card["dtype"], work, gpus, engine)
-    return Needs(gpus, threads, int(8_000 + 1.2e3 * weights_gb), minutes)
-
-
-def _is_small(card: Mapping[str, Any]) -> bool:
-    """Whether a model is one of those that are made here, of a few million parameters at most."""
-    return "control" in card or card.get("tuned") == "small" or bool(card.get("stand_in"))
+    return engines.of(card).needs(card, gpu_memory_gb, work)
 
 
 def job_resources(
@@ -211,8 +104,8 @@ def tuning_needs(
     ... ).gpus
     4
     """
-    if _is_small(card):
-        return Needs(0, settings["threads"], CONTROL_MEMORY_MB, settings["minutes"])
+    if is_small(card):
+        return Needs(0, settings["threads"], LITTLE_MEMORY_MB, settings["minutes"])
     parameters = card.get("parameters") or PARAMETERS
     is_full = settings["tuning"] == "full" or (
         settings["tuning"] == "auto" and parameters <= settings["full_up_to"]
@@ -287,7 +180,7 @@ def list_requests(
                 dtype=dtype,
                 weights_gb=weights,
                 gpus=wanted.gpus,
-                tensor_parallel=max(wanted.gpus, 1) if engine == "vllm" else 1,
+                tensor_parallel=max(wanted.gpus, 1) if engines.of(entry).splits_layers else 1,
                 weights_gb_per_gpu=(
                     round(weights / wanted.gpus, 1) if weights and wanted.gpus else None
                 ),

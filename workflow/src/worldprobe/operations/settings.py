@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from worldprobe import engines
 from worldprobe.benchmarks import all_models, complete_registry, settings_classes
 from worldprobe.errors import UserError, errors_of, raise_all
 from worldprobe.extensions import add_models
@@ -182,7 +183,7 @@ def is_folder(card: Mapping[str, Any]) -> bool:
     made.
     """
     place = card["checkpoint"] or ""
-    return not (is_made(card) or card["engine"] in ("openai", "rule")) and (
+    return bool(not is_made(card) and engines.of(card).sources(card)) and (
         place.startswith((".", "/", "~")) or os.path.exists(place)
     )
 
@@ -206,7 +207,7 @@ def weight_files(card: Mapping[str, Any], notes: str) -> list[str]:
     if is_made(card):
         return [card["checkpoint"]]
     files = model_files(card)
-    if is_folder(card) or card["engine"] in ("openai", "rule"):
+    if is_folder(card) or not engines.of(card).sources(card):
         return files
     return [*files, f"{notes}/{source_key(card)}.json"]
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, RootModel, create_model, model_validator
 
+from worldprobe import engines
 from worldprobe.errors import UserError, did_you_mean, raise_all
 from worldprobe.paths import Place
 from worldprobe.settings.blocks import (
@@ -28,29 +29,14 @@ from worldprobe.settings.blocks import (
 from worldprobe.settings.documents import Source, place, read_yaml
 from worldprobe.settings.study import extended
 
-#: Keys that do something with some engines only.
-_OF_ENGINES = {
-    "chat_template_kwargs": ("transformers", "vllm", "openai"),
-    "endpoint": ("openai",),
-    "tokenizer": ("openai",),
-    "concurrency": ("openai",),
-    "max_requests": ("openai",),
-    "max_tokens": ("openai",),
-    "revision": ("transformers", "vllm"),
-    "dtype": ("transformers", "vllm"),
-    "adapter": ("transformers", "vllm"),
-    "allow_pickle": ("transformers", "vllm"),
-    "tensor_parallel": ("transformers", "vllm"),
-    "gpus": ("transformers", "vllm"),
-    "batch_size": ("transformers", "vllm"),
-    "device": ("transformers",),
-    "threads": ("transformers",),
-    "plain": ("transformers",),
-}
+#: Keys that do something with some engines only, which say which (``engines.EngineType.keys``).
+SOME = (
+    *("chat_template_kwargs", "endpoint", "tokenizer", "concurrency", "max_requests"),
+    *("max_tokens", "revision", "dtype", "adapter", "allow_pickle", "tensor_parallel", "gpus"),
+    *("batch_size", "device", "threads", "plain"),
+)
 #: The server of a rehearsal: the job that asks it starts one (models/server/stand_in.py).
 REHEARSAL_ENDPOINT = "http://rehearsal.invalid/v1"
-#: Keys about a tokenizer.
-_OF_TOKENIZERS = ("trust_remote_code", "bos")
 #: Rows of tables that are not models.
 _TAKEN = ("human", "relatedness", "sentence_vectors", "wordnet", "word2vec", "released")
 
@@ -118,6 +104,22 @@ class Prices(Block):
 Kind = Literal["causal", "masked", "encoder-decoder"]
 
 
+def _installed(engine: str) -> str:
+    try:
+        engines.find(engine)
+    except UserError as error:
+        raise ValueError(f"{engine} {error.problem}", error.fix) from error
+    return engine
+
+
+#: Those of this package stand in the schema.
+Engine = Annotated[
+    str,
+    AfterValidator(_installed),
+    Field(json_schema_extra={"examples": ["transformers", "vllm", "openai", "rule"]}),
+]
+
+
 class Loading(Block):
     """How a model is loaded: the same keys in the registry and on the command line."""
 
@@ -139,9 +141,10 @@ class Loading(Block):
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     """Precision of weights and activations; part of every result."""
 
-    engine: Literal["transformers", "vllm", "openai", "rule"] = "transformers"
-    """What runs the model. `openai` is any server with OpenAI's protocol; `rule` is no model but a
-    rule that answers WorldSense, for comparison: `solver`, `random`, `positive` and others.
+    engine: Engine = engines.USUAL
+    """What runs the model: `transformers`, `vllm`, `openai`, `rule`, or one of another package.
+    `openai` is any server with OpenAI's protocol; `rule` is no model but a rule that answers
+    WorldSense, for comparison: `solver`, `random`, `positive` and others.
     """
 
     kind: Kind = "causal"
@@ -197,23 +200,21 @@ class Loading(Block):
 
     def findings(self) -> Iterator[Finding]:
         """Keys that contradict each other, or mean nothing for the engine."""
-        if self.kind != "causal" and self.engine != "transformers":
-            problem = f"{self.kind} models are for the engine transformers."
+        if self.engine not in (able := engines.names(self.kind)):
+            problem = f"{self.kind} models are for the engine {' or '.join(able)}."
             yield ("kind",), problem, "Remove engine."
+            return
+        engine = engines.find(self.engine, self.kind)
         if self.pseudo and self.kind != "masked":
             problem = "only masked models have a pseudo-log-likelihood."
             yield ("pseudo",), problem, "Set kind: masked, or remove pseudo."
-        if self.engine == "vllm" and self.adapter not in (None, "none"):
-            problem = "vLLM does not load adapters here."
-            yield ("adapter",), problem, "Merge it into the base, or remove engine."
-        if self.engine == "openai" and not self.endpoint:
-            fix = "Add endpoint: the base URL of the server, e.g. http://127.0.0.1:8000/v1."
-            yield ("engine",), "openai needs an endpoint.", fix
-        for key, engines in _OF_ENGINES.items():
+        yield from engine.findings(self)
+        for key in SOME:
             is_given = key in self.model_fields_set and getattr(self, key) not in (None, False, {})
-            if is_given and self.engine not in engines:
+            if is_given and key not in engine.keys:
                 problem = f"does nothing with the engine {self.engine}."
-                yield (key,), problem, f"Remove it; it is for {' and '.join(engines)}."
+                takers = [name for name in engines.names() if key in engines.find(name).keys]
+                yield (key,), problem, f"Remove it; it is for {' and '.join(takers)}."
         for key, value in self.chat_template_kwargs.items():
             if str(value).lower() in ("true", "false") and isinstance(value, str):
                 fix = f'Write {key}: {value.lower()} (JSON: {{"{key}": {value.lower()}}}).'
@@ -222,10 +223,6 @@ class Loading(Block):
                     "is a text, which a template counts as true.",
                     fix,
                 )
-        for key in () if self.engine != "openai" or self.tokenizer else _OF_TOKENIZERS:
-            if getattr(self, key, "auto") not in (False, "auto"):
-                problem = "does nothing with the engine openai without a tokenizer."
-                yield (key,), problem, "Remove it, or name a tokenizer."
 
 
 class Card(Loading):
@@ -277,7 +274,7 @@ class Card(Loading):
         if self.adapter not in (None, "none") and self.control:
             problem = "does nothing for a model that is trained here."
             yield ("adapter",), problem, "Remove it."
-        if self.control and self.engine == "openai":
+        if self.control and engines.find(self.engine).is_remote:
             problem = "a model that is trained here cannot be on a server."
             yield ("engine",), problem, "Remove engine, or remove control."
         yield from super().findings()

@@ -216,7 +216,7 @@ def _refuse_null(block: Any) -> Any:
     if block is None:
         problem = "null does not leave a benchmark out."
         raise ValueError(
-            problem, "Remove the line, and name the study's benchmarks, e.g. `benchmarks: [ewok]`."
+            problem, "Remove the line, and name the study's benchmarks, `benchmarks: [NAME]`."
         )
     return block
 

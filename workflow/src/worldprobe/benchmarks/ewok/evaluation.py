@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from cyclopts import Parameter
 
 from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.ewok.analysis.panel import TWO_VERSIONS, interval_notes
@@ -20,11 +21,18 @@ from worldprobe.benchmarks.ewok.vocabulary import (
     has_pairing,
     is_prompted,
 )
+from worldprobe.cli.options import (
+    Compat,
+    MaterialsPlace,
+    Password,
+    ReleaseFilter,
+)
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
-from worldprobe.errors import UserError
+from worldprobe.engines import refuse_others
+from worldprobe.extensions import load
 from worldprobe.models.registry import CAUSAL, describe_kind
-from worldprobe.paths import EDITIONS, REPOSITORY
+from worldprobe.paths import EDITIONS, REPOSITORY, edition
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import notes
 from worldprobe.report.results import (
@@ -35,6 +43,7 @@ from worldprobe.report.results import (
     estimate,
     sample_of,
 )
+from worldprobe.settings.blocks import Block
 
 #: How a model is asked whose server gives no log probabilities of prompts.
 PROMPTED = "choice_free_zero"
@@ -50,27 +59,36 @@ ASKED_BY = {
 }
 
 
+@Parameter(name="*")
+class Options(Block):
+    """What is asked about."""
+
+    materials: MaterialsPlace = "builtin"
+
+    password: Password = None
+
+    compat: Compat = False
+
+    release_filter: ReleaseFilter = False
+
+    versions: str | None = None
+    """EWoK: first and last version, FIRST-LAST (default: 0-4; only version 0 if --limit is given)
+    """
+
+
+def settle(options: Options, limit: int | None) -> Options:
+    """The options with the versions that are asked, and the edition of our materials."""
+    versions = options.versions or ("0" if limit else "0-4")
+    stated = {"versions": versions, "materials": edition(options.materials)}
+    return options.model_copy(update=stated)
+
+
 def evaluate(model: Evaluated) -> dict[str, Any]:
-    """Items, scores or answers, judgements, summaries; the result."""
-    names = ("items", "target_scores", "responses", "judgements", "summaries")
-    items, scores, responses, judgements, summaries = (
-        model.folder / f"{name}.parquet" for name in names
-    )
-    chosen = model.options
-    flags = ["--compat"] * chosen["compat"] + ["--release-filter"] * chosen["release_filter"]
-    flags += ["--versions", chosen["versions"]]
-    model.step("items", "build", chosen["materials"], *flags, *model.sample, "--out", items)
-    how = [*model.flags, "--answers", model.answers]
-    if model.has_logprobs:
-        model.step("score", "logprobs", items, *how, "--out", scores)
-    else:
-        scores, asked = responses, ["--eval-types", PROMPTED, "--both-orders", "yes"]
-        model.step(
-            "score", "all", items, *how, *asked, "--chat-template", "auto", "--out", responses
-        )
-    model.step("judge", items, scores, "--out", judgements)
-    model.step("summarize", judgements, "--out", summaries)
-    return collect_evaluation(model.name, chosen["materials"], items, scores, summaries)
+    """Items, scores or answers, judgements, summaries; the result. The steps are commands, which
+    nothing else here needs.
+    """
+    tables: tuple[Path, Path, Path] = load("worldprobe.benchmarks.ewok.steps:make_tables")(model)
+    return collect_evaluation(model.name, model.options.materials, *tables)
 
 
 def refuse_rule(model: Evaluated) -> None:
@@ -79,9 +97,7 @@ def refuse_rule(model: Evaluated) -> None:
     Raises:
         UserError: the model is a rule.
     """
-    if model.card.get("engine") == "rule":
-        problem = "is a rule for other trials, and EWoK asks about other things."
-        raise UserError(model.name, problem, "Name the benchmark of these trials with --benchmark.")
+    refuse_others(model.card, "ewok", model.name)
 
 
 def collect_evaluation(
@@ -180,6 +196,4 @@ def _named(source: str) -> str:
     )
 
 
-EVALUATION = Evaluation(
-    evaluate, refuse_rule, ("materials", "password", "compat", "release_filter", "versions")
-)
+EVALUATION = Evaluation(evaluate, refuse_rule, Options, settle)

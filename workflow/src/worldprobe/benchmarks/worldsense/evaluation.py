@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
+from cyclopts import Parameter
 
-from worldprobe.benchmark import COMPARISONS, Evaluated, Evaluation
+from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.analysis.reproduction import SOURCE, read_published
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries
 from worldprobe.benchmarks.worldsense.selection import (
@@ -19,13 +20,12 @@ from worldprobe.benchmarks.worldsense.selection import (
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import OVERALL
-from worldprobe.models.chat import has_template
-from worldprobe.models.checkpoint import locate
-from worldprobe.models.loading import load_tokenizer
-from worldprobe.models.registry import CAUSAL, refuse_prompting
+from worldprobe.extensions import load
+from worldprobe.models.registry import refuse_prompting
 from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.origins import notes
 from worldprobe.report.results import benchmark_result, estimate, sample_of
+from worldprobe.settings.blocks import Block, Count
 
 BENCHMARK = "worldsense"
 #: Rules that chain no clauses, and how they are shown; a model must beat the first one.
@@ -49,60 +49,34 @@ SMALL_SAMPLE = (
 )
 
 
-def evaluate(model: Evaluated) -> dict[str, Any]:
-    """Trials, answers, means; the result."""
-    prompting = "basic" if converses(model) or not model.has_logprobs else "constrained"
-    trials, responses, summaries = (
-        model.folder / f"{name}.parquet" for name in ("trials", "responses", "summaries")
-    )
-    of_set, per_cell = model.options["trial_set"], model.options["per_cell"]
-    chosen = ["--per-cell", per_cell, *model.sample]
-    model.step("worldsense", "generate", of_set, *chosen, "--out", trials)
-    asked = {responses: [*model.flags, "--prompting", prompting]}
-    for rule in SHALLOW:
-        how = [
-            "--model",
-            f"rule_{rule}",
-            "--checkpoint",
-            rule,
-            "--engine",
-            "rule",
-            "--prompting",
-            prompting,
-        ]
-        asked[responses.with_name(f"rule_{rule}.parquet")] = how
-    for out, how in asked.items():
-        model.step("worldsense", "ask", trials, *how, "--answers", model.answers, "--out", out)
-    answered = ["--set", of_set, trials, *asked]
-    model.step("worldsense", "summarize", *answered, "--out", summaries)
-    model.step("worldsense", "compare", *answered, "--out", model.folder / COMPARISONS)
-    return collect_evaluation(model.name, trials, responses, summaries)
+@Parameter(name="*")
+class Options(Block):
+    """What is asked about."""
 
-
-def converses(model: Evaluated) -> bool:
-    """Does a model take conversations? Its server does, or a rule, or a checkpoint with a chat
-    template.
+    per_cell: Count = 1
+    """WorldSense: number of tuples for each combination of problem, size, complexity, skin and
+    wording; 1 gives 2,808 trials, 31 all 87,048
     """
-    card = model.card
-    if card.get("engine") in ("openai", "rule"):
-        return model.has_chat or card["engine"] == "rule"
-    options = (
-        card.get("revision"),
-        card.get("allow_pickle", False),
-        card.get("trust_remote_code", False),
+
+    trial_set: Literal["test", "test-new", "test-hard", "test-motion"] = "test"
+    """WorldSense: set of trials"""
+
+
+def evaluate(model: Evaluated) -> dict[str, Any]:
+    """Trials, answers, means; the result. The steps are commands, which nothing else here needs."""
+    tables: tuple[Path, Path, Path] = load("worldprobe.benchmarks.worldsense.steps:make_tables")(
+        model
     )
-    return has_template(
-        load_tokenizer(locate(card["checkpoint"], *options, adapter=card.get("adapter")))
-    )
+    return collect_evaluation(model.name, *tables)
 
 
 def refuse_kind(model: Evaluated) -> None:
-    """Only causal models answer prompts.
+    """Only some models answer prompts.
 
     Raises:
-        UserError: the model is of another kind.
+        UserError: the model is only scored.
     """
-    if model.card["kind"] != CAUSAL:
+    if not model.offers.prompts:
         raise refuse_prompting(model.name, model.card["kind"])
 
 
@@ -202,4 +176,4 @@ def _compare_with_rule(model: str, gain: pd.Series, of_rule: float) -> str:
     )
 
 
-EVALUATION = Evaluation(evaluate, refuse_kind, ("per_cell", "trial_set"))
+EVALUATION = Evaluation(evaluate, refuse_kind, Options)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from worldprobe import methods
-from worldprobe.benchmarks import facts_of, find
 from worldprobe.benchmarks.ewok.vocabulary import way_of
-from worldprobe.cli.engines import Model, ModelOptions, refuse_to_prompt
+from worldprobe.cli.ask import open_answers
+from worldprobe.cli.engines import ModelOptions, refuse_to_prompt
 from worldprobe.cli.options import between
+from worldprobe.engines import refuse_others
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import made_by_model
 from worldprobe.provenance import digests
@@ -67,7 +68,7 @@ def logprobs(
         out: table of target scores
     """
     name = model.name  # refused before a model is loaded
-    _refuse_rules(model)
+    refuse_others(model.model_dump(), "ewok", model.checkpoint)
     table = read_items(items)
     since = time.monotonic()
     engine = model.open()
@@ -113,7 +114,7 @@ def all_(
         out: one file per item table and eval type, in that order
     """
     name = model.name  # refused before a model is loaded
-    _refuse_rules(model)
+    refuse_others(model.model_dump(), "ewok", model.checkpoint)
     names = [word.strip() for word in eval_types.split(",") if word.strip()]
     ways = [way_of(eval_type) for eval_type in names]
     if any(way.is_prompted for way in ways):
@@ -148,65 +149,6 @@ def all_(
                     name, condition.path, condition.items, engine, store, next(outs)
                 )
     write_all(finished)
-
-
-def ask(
-    benchmark: str,
-    /,
-    *,
-    settings: str | None = None,
-    sample: Annotated[int, between(1)] | None = None,
-    model: ModelOptions,
-    out: Path,
-) -> None:
-    """Score a model in minimal pairs, or in another installed benchmark.
-
-    For EWoK's items see `score`, for WorldSense's trials `worldsense ask`.
-
-    Args:
-        benchmark: an installed benchmark, or a YAML file of minimal pairs
-        settings: the benchmark's block of a configuration: a YAML file, or JSON
-        sample: number of items to sample, in proportion to those of each cluster, but at least one
-            of each
-        out: table of scores
-    """
-    from worldprobe.analysis.sampling import stratified
-    from worldprobe.contracts import write_table
-    from worldprobe.inference.requests import list_items, score_responses
-    from worldprobe.settings import parse_given
-
-    named = find(benchmark)
-    if (asking := named.asking) is None or (contract := named.scores) is None:
-        raise UserError(f"ask {benchmark}", "has commands of its own.", "See worldprobe --help.")
-    name = model.name  # refused before a model is loaded
-    _refuse_rules(model)
-    block = parse_given(named.settings, settings).model_dump()
-    items = whole = list_items(asking, block)
-    if sample and sample < len(items):
-        is_chosen = stratified(list(items["cluster"]), list(map(str, items["unit"])), sample)
-        items = items[is_chosen].reset_index(drop=True)
-    since = time.monotonic()
-    engine = model.open()
-    store = open_answers(model, engine, since, [], out)
-    scores, inputs, details = score_responses(
-        items, asking, contract, engine, store, named.name, name
-    )
-    details |= {"sample": {"of": len(whole)}} if len(items) < len(whole) else {}
-    made = made_by_model(engine.facts, asking.method, name, inputs, details | facts_of(named))
-    write_table(scores, contract, out, made)
-
-
-def _refuse_rules(model: Model) -> None:
-    """Refuse WorldSense's rules, which would score items without an error, and mean nothing.
-
-    Raises:
-        UserError: the engine is a rule.
-    """
-    if model.engine == "rule":
-        problem = "answers WorldSense's trials only."
-        raise UserError(
-            "--engine rule", problem, "Choose another engine, or `worldprobe worldsense ask`."
-        )
 
 
 def read_conditions(
@@ -262,23 +204,6 @@ def read_items(path: Path) -> pd.DataFrame:
     items = read_table(path, Items, columns=ITEM_COLUMNS)
     check_texts(items, path)
     return items
-
-
-def open_answers(
-    model: Model, engine: Engine, since: float, items: Sequence[Path], out: Path
-) -> Store:
-    """The store of the engine's answers; it names the canary of every item table, because
-    answers may repeat an item's words.
-    """
-    from worldprobe.contracts import read_provenance
-    from worldprobe.inference.store import open_store
-
-    store = open_store(
-        model.answers or out.parent / ".answers", engine, since=since, kept_since=model.kept_since
-    )
-    for path in items:
-        store.add_canary(read_provenance(path).canary)
-    return store
 
 
 def score_items(

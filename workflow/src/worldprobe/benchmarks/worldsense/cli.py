@@ -454,7 +454,7 @@ def ask_(
         for prompts in of_set:
             write_prompts(rows, prompts, pool)
     since = time.monotonic()
-    engine = model.open(skin_folder)
+    engine = model.open(skin_folder=skin_folder)
     if isinstance(engine, RuleEngine):
         for rows in tables:
             engine.know(rows)

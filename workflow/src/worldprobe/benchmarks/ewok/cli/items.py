@@ -13,13 +13,13 @@ from pydantic import Field
 
 from worldprobe import methods
 from worldprobe.archives import EXPORT_VARIABLE, Archive, is_encrypted
+from worldprobe.benchmarks.ewok.cli.templates import made_from_materials, read_and_check
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.benchmarks.ewok.settings import FillingSettings
 from worldprobe.benchmarks.ewok.study import chosen_mode
 from worldprobe.benchmarks.ewok.vocabulary import RELEASE
 from worldprobe.cli import options
 from worldprobe.cli.options import password as password_of
-from worldprobe.cli.templates import made_from_materials, read_and_check
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, whole_file, whole_folder, write_members
 from worldprobe.log import LOGGER

@@ -1,0 +1,1 @@
+"""EWoK's own commands."""

@@ -1,0 +1,40 @@
+"""The steps of ``worldprobe evaluate`` in WorldSense: commands, called one after the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from worldprobe.benchmark import COMPARISONS, Evaluated
+from worldprobe.benchmarks.worldsense.cli import ask_, compare_, generate, summarize_
+from worldprobe.benchmarks.worldsense.evaluation import SHALLOW, Options
+from worldprobe.benchmarks.worldsense.settings import Part
+
+
+def make_tables(model: Evaluated) -> tuple[Path, Path, Path]:
+    """Trials, answers of the model and of rules, means, comparisons.
+
+    Returns:
+        The tables of trials, of the model's answers, and of means.
+    """
+    is_written = model.offers.chat() or not model.offers.logprobs
+    prompting = "basic" if is_written else "constrained"
+    trials, responses, summaries = (
+        model.folder / f"{name}.parquet" for name in ("trials", "responses", "summaries")
+    )
+    chosen: Options = model.options
+    part = Part(per_cell=chosen.per_cell)
+    model.step(
+        "worldsense generate", generate, chosen.trial_set, part=part, sample=model.limit, out=trials
+    )
+    asked = {responses: model.model}
+    for rule in SHALLOW:
+        stated = {"checkpoint": rule, "model": f"rule_{rule}", "engine": "rule"}
+        answering = type(model.model)(**stated, answers=model.model.answers)
+        asked[responses.with_name(f"rule_{rule}.parquet")] = answering
+    for out, one in asked.items():
+        how = {"model": one, "prompting": [prompting]}
+        model.step("worldsense ask", ask_, [str(trials)], **how, out=[out])
+    sets = [[chosen.trial_set, *map(str, (trials, *asked))]]
+    model.step("worldsense summarize", summarize_, sets=sets, out=summaries)
+    model.step("worldsense compare", compare_, sets=sets, out=model.folder / COMPARISONS)
+    return trials, responses, summaries

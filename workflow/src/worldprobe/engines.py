@@ -1,0 +1,273 @@
+"""What runs models: one object per engine says what it takes, what it needs of a machine, what must
+be fetched for it, and what it can be asked.
+
+An engine is an ``EngineType`` that an installed package names as entry point
+``worldprobe.engines``: a card's ``engine`` is the name of the entry point. One whose name ends in a
+kind, as ``transformers-masked``, runs the models of this kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple
+
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.extensions import own_points
+
+#: The group of entry points.
+GROUP = "worldprobe.engines"
+#: What runs a model whose card says nothing.
+USUAL = "transformers"
+#: Kinds of models; the first is that of a model whose card says nothing.
+CAUSAL, MASKED, ENCODER_DECODER = "causal", "masked", "encoder-decoder"
+KINDS = (CAUSAL, MASKED, ENCODER_DECODER)
+#: Main memory of a job that loads no weights, or very few, in MB.
+LITTLE_MEMORY_MB = 3_000
+
+
+class Workload(NamedTuple):
+    """What one model is asked, roughly: time and costs are estimated from it.
+
+    Attributes:
+        requests: texts that are scored or continued.
+        read: tokens that are read in all of them.
+        written: tokens that are written.
+        most_requests: where the study stops a server's run; None for no limit.
+        most_tokens: the same of tokens, read and written.
+    """
+
+    requests: int = 0
+    read: int = 0
+    written: int = 0
+    most_requests: int | None = None
+    most_tokens: int | None = None
+
+
+class Needs(NamedTuple):
+    """What a job asks of a machine.
+
+    Attributes:
+        gpus: GPUs in one node.
+        threads: CPU cores.
+        mem_mb: main memory in MB.
+        runtime: minutes of the first attempt.
+    """
+
+    gpus: int
+    threads: int
+    mem_mb: int
+    runtime: int
+
+    def in_attempt(self, attempt: int, longest: int | None = None) -> Needs:
+        """The request of the first attempt (1) or a later one: that many times the time, and half
+        the memory more each time.
+
+        Args:
+            attempt: from 1.
+            longest: minutes that a job may ask for at most.
+
+        >>> Needs(1, 4, 15_000, 84).in_attempt(3)
+        Needs(gpus=1, threads=4, mem_mb=30000, runtime=252)
+        >>> Needs(1, 4, 15_000, 84).in_attempt(3, longest=240).runtime
+        240
+        """
+        minutes = self.runtime * attempt
+        return self._replace(
+            mem_mb=self.mem_mb * (attempt + 1) // 2,
+            runtime=min(minutes, longest) if longest else minutes,
+        )
+
+
+@dataclass(frozen=True)
+class Offers:
+    """What a model can be asked.
+
+    Attributes:
+        logprobs: log probabilities of texts that are given.
+        prompts: what it writes after a prompt.
+        options: which of some given answers it would write.
+        chat: whether it takes conversations, which may have to be looked up.
+    """
+
+    logprobs: bool = True
+    prompts: bool = True
+    options: bool = True
+    chat: Callable[[], bool] = lambda: False
+
+
+class EngineType:
+    """One engine. What is not said here holds for an engine that computes on the CPU and loads no
+    weights.
+
+    Attributes:
+        keys: what it takes of the keys of a card that only some engines take
+            (``settings.registry.SOME``).
+        can: what its models can be asked, as far as that is known without one.
+        packages: Python packages that it imports.
+        environment: stem of the conda file in ``envs/``, or path of another, for ``--sdm conda``.
+        state: where a model is that is not to be fetched, as ``models list`` says it.
+        benchmark: name of the only benchmark whose questions it answers; empty: any.
+        minutes: of the first attempt of a job.
+        credential: variable that opens a gated model.
+        is_model: it runs language models, and not what they are compared with.
+        is_remote: a server elsewhere does the work, and is asked over a network.
+        splits_layers: GPUs compute each layer together, instead of one after another.
+    """
+
+    keys: frozenset[str] = frozenset()
+    can: Offers = Offers()
+    packages: tuple[str, ...] = ()
+    environment: str = "scoring"
+    state: str = "without weights"
+    benchmark: str = ""
+    minutes: int = 240
+    credential: str = ""
+    is_model: bool = True
+    is_remote: bool = False
+    splits_layers: bool = False
+
+    def open(self, model: Any) -> Any:
+        """Load a model.
+
+        Args:
+            model: its ``cli.engines.Model``: ``checkpoint`` and all other keys of a card. An engine
+                may also take ``skin_folder``, by this name.
+
+        Returns:
+            A ``models.engine.Engine``.
+        """
+        raise NotImplementedError
+
+    def findings(self, card: Any) -> Iterator[tuple[tuple[Any, ...], str, str]]:
+        """What is wrong with the keys of a card (``settings.registry.Loading``): key, problem, fix.
+
+        Args:
+            card: whose engine this is.
+        """
+        yield from ()
+
+    def needs(
+        self, card: Mapping[str, Any], gpu_memory_gb: float = 80.0, work: Workload | None = None
+    ) -> Needs:
+        """What a job that asks a model asks of a machine.
+
+        Args:
+            card: the model's registry entry.
+            gpu_memory_gb: memory of one GPU in GB (1e9 bytes).
+            work: what the model is asked, if that is known.
+        """
+        return Needs(0, 1, LITTLE_MEMORY_MB, self.minutes)
+
+    def sources(self, card: Mapping[str, Any]) -> list[str]:
+        """Where a model's weights come from: folders, hub ids, package URLs. What is not on this
+        machine is fetched before a job loads it.
+
+        Args:
+            card: the model's registry entry.
+        """
+        return []
+
+    def offers(self, model: Any) -> Offers:
+        """What one model can be asked.
+
+        Args:
+            model: its ``cli.engines.Model``.
+        """
+        return self.can
+
+    def kind(self, card: Mapping[str, Any]) -> str:
+        """The kind of a model whose card does not state it.
+
+        Args:
+            card: what is known of it.
+        """
+        return CAUSAL
+
+    def stand_in(self, card: Mapping[str, Any], folder: str) -> dict[str, Any]:
+        """What a rehearsal changes of a card, so that something small answers instead.
+
+        Args:
+            card: the model's registry entry.
+            folder: where a stand-in with weights would be made.
+        """
+        return {}
+
+
+@cache
+def installed() -> dict[str, EntryPoint]:
+    """The entry points of all engines, ours first, then by name.
+
+    Raises:
+        UserError: two have one name.
+    """
+    points = own_points(GROUP)
+    for point in sorted(entry_points(group=GROUP), key=lambda one: one.name):
+        earlier = points.setdefault(point.name, point)
+        if earlier.value != point.value:
+            problem = f"is the name of two installed engines, {earlier.value} and {point.value}."
+            fix = "Uninstall the package of one of them, or rename it."
+            raise UserError(f"engine {point.name}", problem, fix)
+    return points
+
+
+def names(kind: str = CAUSAL) -> list[str]:
+    """The engines that run models of a kind.
+
+    >>> names()[:3], names("masked")
+    (['transformers', 'vllm', 'openai'], ['transformers'])
+    """
+    ending = "" if kind == CAUSAL else f"-{kind}"
+    return [
+        name.removesuffix(ending)
+        for name in installed()
+        if (name.endswith(ending) if ending else name.partition("-")[2] not in KINDS[1:])
+    ]
+
+
+@cache
+def find(name: str, kind: str = CAUSAL) -> EngineType:
+    """An engine.
+
+    Args:
+        name: as cards give it.
+        kind: of the models.
+
+    Raises:
+        UserError: there is none of this name, or it does not run such models.
+    """
+    point = installed().get(name if kind == CAUSAL else f"{name}-{kind}")
+    if point is None:
+        problem = f"is not an installed engine for {kind} models{did_you_mean(name, names(kind))}"
+        raise UserError(f"engine {name}", problem, f"Choose from {', '.join(names(kind))}.")
+    engine: EngineType = point.load()
+    return engine
+
+
+def of(card: Mapping[str, Any]) -> EngineType:
+    """The engine of a card.
+
+    >>> of({"engine": "openai"}).is_remote, of({"kind": "masked"}).can.prompts
+    (True, False)
+    """
+    return find(card.get("engine") or USUAL, card.get("kind") or CAUSAL)
+
+
+def refuse_others(card: Mapping[str, Any], benchmark: str, where: object) -> None:
+    """Refuse a model whose engine answers the questions of one benchmark alone, for another: its
+    answers would mean nothing.
+
+    Args:
+        card: the model's.
+        benchmark: name of the benchmark that is asked.
+        where: what names the model.
+
+    Raises:
+        UserError: the engine does not answer it.
+    """
+    only = of(card).benchmark
+    if only not in ("", benchmark):
+        problem = f"answers the questions of {only} only, not those of {benchmark}."
+        raise UserError(where, problem, f"Choose another model, or the benchmark {only}.")
