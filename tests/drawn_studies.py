@@ -457,11 +457,11 @@ def show_worldsense(
         path = Path(f"{way}___{model}___results.jsonl")
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         answers.append(str(path))
-    sets = shlex.join(["--set", asked_set, trials, *answers])
+    answered = shlex.join([*answers, "--sets", trials])
     summaries = root / "summaries.parquet"
     commands = {
-        summaries: f"worldsense summarize {sets}",
-        root / "comparisons.parquet": f"worldsense compare {sets}",
+        summaries: f"summarize {answered}",
+        root / "comparisons.parquet": f"compare {answered}",
         root / "reproduction.parquet": f"reproduction check {summaries}",
         root / "skins.parquet": "worldsense skins tabulate",
         root / "samples.parquet": f"worldsense tabulate-samples {trials}",

@@ -1,10 +1,13 @@
-# From scores or judgements to means and comparisons, for every benchmark that says what they are (``Benchmark.analysed``).
+# From answers, judgements or scores to means and comparisons, for every benchmark (``Benchmark.analysed``).
 
 
 rule summarize:
     """Means per model and group, with intervals."""
     input:
-        tables=lambda wildcards: ANALYSED[wildcards.benchmark].analysed["summarize"](ANSWERED),
+        answers=lambda wildcards: ANALYSED[wildcards.benchmark]
+        .analysed["summarize"]
+        .answers(ANSWERED, ALL_WITH_ANSWERS),
+        others=lambda wildcards: ANALYSED[wildcards.benchmark].analysed["summarize"].others(study),
     output:
         summary_table="<results>/{benchmark}/summaries.parquet",
     log:
@@ -17,18 +20,28 @@ rule summarize:
     conda:
         "../../envs/analysis.yaml"
     params:
+        stated=lambda wildcards: options(
+            ANALYSED[wildcards.benchmark].analysed["summarize"].options(study)
+        ),
         missing=missing_of_benchmark,
-        code=lambda wildcards: digest_code("summarize", *SCORES[wildcards.benchmark]),
+        code=lambda wildcards: digest_code(
+            "summarize",
+            ANALYSED[wildcards.benchmark].analysed["summarize"].compute.__module__,
+            *SCORES[wildcards.benchmark],
+        ),
     message:
         "Summarising accuracy ({wildcards.benchmark})"
     shell:
-        "worldprobe summarize {input.tables:q} {params.missing} --out {output.summary_table:q} &> {log:q}"
+        "worldprobe summarize {input.answers:q} {params.stated} {params.missing} --out {output.summary_table:q} &> {log:q}"
 
 
 rule compare:
     """Is one model better than another, or than a baseline? Paired tests, overall and by group."""
     input:
-        tables=lambda wildcards: ANALYSED[wildcards.benchmark].analysed["compare"](ANSWERED),
+        answers=lambda wildcards: ANALYSED[wildcards.benchmark]
+        .analysed["compare"]
+        .answers(ANSWERED, ALL_WITH_ANSWERS),
+        others=lambda wildcards: ANALYSED[wildcards.benchmark].analysed["compare"].others(study),
     output:
         comparison_table="<results>/{benchmark}/comparisons.parquet",
     log:
@@ -41,9 +54,16 @@ rule compare:
     conda:
         "../../envs/analysis.yaml"
     params:
+        stated=lambda wildcards: options(
+            ANALYSED[wildcards.benchmark].analysed["compare"].options(study)
+        ),
         missing=missing_of_benchmark,
-        code=lambda wildcards: digest_code("compare", *SCORES[wildcards.benchmark]),
+        code=lambda wildcards: digest_code(
+            "compare",
+            ANALYSED[wildcards.benchmark].analysed["compare"].compute.__module__,
+            *SCORES[wildcards.benchmark],
+        ),
     message:
         "Comparing models in pairs ({wildcards.benchmark})"
     shell:
-        "worldprobe compare {input.tables:q} {params.missing} --out {output.comparison_table:q} &> {log:q}"
+        "worldprobe compare {input.answers:q} {params.stated} {params.missing} --out {output.comparison_table:q} &> {log:q}"

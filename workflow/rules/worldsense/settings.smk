@@ -48,12 +48,6 @@ EXAMPLE_TABLES = [
     worldsense_outputs.examples_table(study, name)
     for name in (SHOWING if len(SHOWING) < 2 else ASKED_SETS)
 ]
-#: What models and rules answered; and every set with its trials and these, as options.
-RESPONSE_TABLES = worldsense_outputs.response_tables(study, ALL_WITH_ANSWERS)
-ANSWERED_SETS = options(
-    set=worldsense_outputs.answered_sets(study, ALL_WITH_ANSWERS),
-    skin_folder=worldsense["skin_folder"],
-)
 
 
 def released_set(wildcards):

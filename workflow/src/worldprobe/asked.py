@@ -9,13 +9,16 @@ its own come after that.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pandas as pd
 
 from worldprobe.benchmark import (
+    Analysis,
     Asking,
     Benchmark,
+    Computed,
     Display,
     Evaluated,
     Evaluation,
@@ -27,8 +30,8 @@ from worldprobe.benchmark import (
     Study,
     table,
 )
-from worldprobe.contracts import Table, read_provenance, read_table
-from worldprobe.contracts.results import OVERALL, Comparisons, Summaries
+from worldprobe.contracts import Table, read_provenance, read_table, read_tables
+from worldprobe.contracts.results import OVERALL, Comparisons, Scores, Summaries
 from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
 from worldprobe.provenance import Provenance
@@ -64,6 +67,8 @@ from worldprobe.report.sheet import (
 )
 from worldprobe.settings.blocks import Block
 
+#: Versions of means and comparisons of scores.
+SUMMARIES, COMPARISONS = 6, 6
 SECTION = Section("accuracy", "Accuracy", "The share of items that a model is right about.")
 
 
@@ -96,6 +101,7 @@ def asked(
         chance: what guessing reaches; None where that differs from item to item.
         source: its YAML file, if it has one.
     """
+    groupings = cast("type[Scores]", scores).groupings()
 
     def root(study: Study) -> str:
         return StudyPaths.of(study).benchmark(name)
@@ -103,15 +109,30 @@ def asked(
     def answers(study: Study, model: str) -> list[str]:
         return [f"{root(study)}/scores/{model}.parquet"] if model in study["models"] else []
 
-    def scored(study: Study) -> list[str]:
-        return [path for model in study["models"] for path in answers(study, model)]
+    def scored(study: Study, models: Sequence[str]) -> list[str]:
+        return [path for model in models for path in answers(study, model)]
+
+    def means_of(files: Sequence[Path]) -> Computed:
+        from worldprobe.analysis.summaries import summarize_scores
+
+        found = read_tables(files, scores)
+        return Computed(summarize_scores(found, groupings), found["model"].unique())
+
+    def pairs_of(files: Sequence[Path]) -> Computed:
+        from worldprobe.analysis.comparisons import compare_scores
+
+        found = read_tables(files, scores)
+        return Computed(compare_scores(found, groupings), found["model"].unique())
 
     def outputs(study: Study, _registry: Registry) -> list[str]:
         stems = ["summaries", *["comparisons"] * (len(study["models"]) > 1)]
-        return [*scored(study), *(f"{root(study)}/{stem}.parquet" for stem in stems)]
+        return [
+            *scored(study, study["models"]),
+            *(f"{root(study)}/{stem}.parquet" for stem in stems),
+        ]
 
     def page_files(study: Study, models: Sequence[str]) -> PageFiles | None:
-        found = tuple(path for model in models for path in answers(study, model))
+        found = tuple(scored(study, models))
         pairs = f"{root(study)}/comparisons.parquet" if len(found) > 1 else ""
         return (
             PageFiles(f"{root(study)}/summaries.parquet", made_from=found, comparisons=pairs)
@@ -128,7 +149,10 @@ def asked(
         settings=settings,
         outputs=outputs,
         answers=answers,
-        analysed={"summarize": scored, "compare": scored},
+        analysed={
+            "summarize": Analysis(means_of, Summaries, SUMMARIES, scored),
+            "compare": Analysis(pairs_of, Comparisons, COMPARISONS, scored),
+        },
         rule=f"ask_{name}",
         displays=(print_accuracy, *displays),
         page=Page((SECTION, *sections), Input(Summaries), compose, page_files),

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,8 @@ from worldprobe.analysis.comparisons import Z95, corrected
 from worldprobe.analysis.components import LEVEL, Components, Part, interval
 from worldprobe.analysis.reliability import halve
 from worldprobe.analysis.summaries import Group
-from worldprobe.contracts import typed
+from worldprobe.benchmark import Analysis, Computed
+from worldprobe.contracts import read_provenance, read_tables, typed
 from worldprobe.contracts.results import ALL, OVERALL, Comparisons
 from worldprobe.errors import UserError
 from worldprobe_lab.contracts import (
@@ -771,3 +773,31 @@ def differences(comparisons: pd.DataFrame) -> list[dict[str, Any]]:
             }
         )
     return pairs
+
+
+def compare_checkpoints(scores: Sequence[Path]) -> Computed:
+    """Every pair of trainings, at each checkpoint and over all, with one correction.
+
+    Args:
+        scores: checkpoint_scores tables of one benchmark.
+
+    Raises:
+        UserError: they are of several benchmarks.
+    """
+    benchmarks = {read_provenance(path).details.get("benchmark") for path in scores}
+    if len(benchmarks) > 1:
+        raise UserError(
+            scores[0], "and others are of several benchmarks.", "Give the tables of one."
+        )
+    table = compare_series(read_tables(scores, CheckpointScores))
+    return Computed(
+        table,
+        {*table["model_a"], *table["model_b"]},
+        {"corrected_over": "checkpoints"},
+        template="worldprobe_lab/series.txt.jinja",
+        shown={"pairs": differences(table)},
+    )
+
+
+#: What ``worldprobe compare`` does with checkpoint_scores tables.
+COMPARED = Analysis(compare_checkpoints, Comparisons, 6)

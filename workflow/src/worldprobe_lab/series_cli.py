@@ -376,32 +376,3 @@ def curves_(
         (curves, Curves, out),
     ):
         write_table(table, contract, path, without_rows if table.empty else made_here)
-
-
-def compare_checkpoints(
-    scores: list[Path],
-) -> tuple[pd.DataFrame, dict[str, Any], str, dict[str, Any]]:
-    """Every pair of trainings, at each checkpoint and over all, with one correction.
-
-    Args:
-        scores: checkpoint_scores tables of one benchmark.
-
-    Returns:
-        The comparisons, what their provenance says of them, and the template that prints them with
-        its values.
-
-    Raises:
-        UserError: they are of several benchmarks.
-    """
-    from worldprobe.contracts import read_provenance, read_tables
-    from worldprobe_lab.contracts import CheckpointScores
-    from worldprobe_lab.curves import compare_series, differences
-
-    benchmarks = {read_provenance(path).details.get("benchmark") for path in scores}
-    if len(benchmarks) > 1:
-        raise UserError(
-            scores[0], "and others are of several benchmarks.", "Give the tables of one."
-        )
-    table = compare_series(read_tables(scores, CheckpointScores))
-    template = "worldprobe_lab/series.txt.jinja"
-    return table, {"corrected_over": "checkpoints"}, template, {"pairs": differences(table)}

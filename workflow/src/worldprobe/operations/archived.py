@@ -121,9 +121,14 @@ class Archived:
         return [one for one in all_models(self.settings.study) if one not in self.record.missing]
 
     def analysed(self) -> list[str]:
-        """The judgements or scores that are summarised and compared."""
+        """The answers, judgements or scores that are summarised and compared."""
         of_benchmarks = [one.analysed.values() for one in of_study(self.settings.study)]
-        return [path for inputs in of_benchmarks for read in inputs for path in read(self.answered)]
+        return [
+            path
+            for analyses in of_benchmarks
+            for one in analyses
+            for path in one.answers(self.answered, self.with_answers())
+        ]
 
     def _taken(self, shown: Display, root: str) -> list[str]:
         lacking = next(

@@ -481,9 +481,9 @@ def test_a_difference_that_no_accuracies_can_have_is_not_called_detectable():
     assert [DETECTABLE.show(value) for value in (0.2, 1.252)] == ["0.200", "–"]
     numbers = dict.fromkeys(("difference", "ci_low", "ci_high", "p", "p_holm"), 0.5)
     for value, said in (
-        (0.2, "20.0 points;"),
-        (1.252, "more than possible;"),
-        (np.nan, "– points;"),
+        (0.2, "20.0 points"),
+        (1.252, "more than possible"),
+        (np.nan, "– points"),
     ):
         row = numbers | {"detectable": value}
         text = render_template("worldprobe.report", "assets/difference.txt.jinja", row=row)

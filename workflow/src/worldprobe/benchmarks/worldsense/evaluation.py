@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +74,10 @@ def evaluate(model: Evaluated) -> dict[str, Any]:
         asked[responses.with_name(f"rule_{rule}.parquet")] = how
     for out, how in asked.items():
         model.step("worldsense", "ask", trials, *how, "--answers", model.answers, "--out", out)
-    answered = ["--set", of_set, trials, *asked]
-    model.step("worldsense", "summarize", *answered, "--out", summaries)
-    model.step("worldsense", "compare", *answered, "--out", model.folder / COMPARISONS)
+    answered = [*asked, "--sets", trials]
+    model.step("summarize", *answered, "--out", summaries)
+    with redirect_stdout(None):  # the page has its sentences
+        model.step("compare", *answered, "--out", model.folder / COMPARISONS)
     return collect_evaluation(model.name, trials, responses, summaries)
 
 
