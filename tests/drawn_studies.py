@@ -307,7 +307,7 @@ class Road:
     def _analyse(self) -> None:
         study, table = self.study, self.files.table
         surface = table("surface_features")
-        every = " ".join(outputs.summarized(study))
+        every = " ".join(outputs.judged_for_means(study))
         self.do(f"summarize {every} --out {table('summaries')}")
         needed = {
             path for display in self.wanted() for path in display.inputs_of(study, self.files.root)
@@ -317,7 +317,7 @@ class Road:
             [*outputs.judgements(study, ["logprobs"]), *outputs.judgements_besides(study)]
         )
         commands = {
-            "comparisons": f"compare {' '.join(outputs.compared(study))}",
+            "comparisons": f"compare {' '.join(outputs.judged_for_pairs(study))}",
             "correlations": f"correlate {beside} --surface {surface} --points-out {table('feature_means')}",
             "regression/fixed_effects": f"fit fixed-effects {' '.join(outputs.regressed(study, self.registry))} --surface {surface}",
             "agreements": f"agree {' '.join(outputs.prompted_judgements(study))}",

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from generated_trials import make_trials, other_answers
-from worldprobe.benchmarks.worldsense.analysis.answers import Series
+from worldprobe.benchmarks.worldsense.analysis.answers import AnswerSeries
 from worldprobe.benchmarks.worldsense.analysis.questions import add_properties, from_frame
-from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
+from worldprobe.benchmarks.worldsense.analysis.summarize import tuple_means
 from worldprobe.benchmarks.worldsense.contracts import Summaries
 from worldprobe.benchmarks.worldsense.problems.problems import (
     Cell,
@@ -225,8 +225,8 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     gold = questions.gold["corrected"]
     is_right = (questions.tuples["updates"].to_numpy(int) <= 2)[questions.tuple_of]
     answers = np.where(is_right, gold, other_answers(gold)).astype(np.int8)
-    found = summarize(
-        "test-motion", questions, [Series("constrained", "short", answers[None, :], {})]
+    found = tuple_means(
+        "test-motion", questions, [AnswerSeries("constrained", "short", answers[None, :], {})]
     )
     path = tmp_path_factory.mktemp("motion") / "summaries.parquet"
     keys = list(Summaries.Config.key)

@@ -287,7 +287,9 @@ def test_a_text_that_spells_a_special_token_is_flagged(tiny_checkpoint, context,
 def test_a_fast_path_that_would_give_other_numbers_is_not_used(tiny_checkpoint, monkeypatch):
     folder = tiny_checkpoint("llama", "sentencepiece")
     monkeypatch.setattr(
-        prefix_trie.Row, "ancestors", lambda self, width: prefix_trie.np.tri(width, dtype=bool)
+        prefix_trie.PackedRow,
+        "ancestors",
+        lambda self, width: prefix_trie.np.tri(width, dtype=bool),
     )
     engine = open_engine(str(folder))
     assert engine.mode == "batches"

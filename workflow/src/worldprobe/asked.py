@@ -2,8 +2,8 @@
 from here.
 
 Its scores, means and comparisons are made by the shared rules, ``worldprobe evaluate`` evaluates
-single models in it, and the report has its part with a table of accuracies; tables and figures of
-its own come after that.
+single models in it, and the report has its part with tables of accuracies and of pairs of models;
+tables and figures of its own come after that.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from worldprobe.report.findings import (
     lead_in_words,
     lead_values,
     models_sheet,
+    pairs_finding,
     read_overall,
 )
 from worldprobe.report.model_names import Roster, sort_by
@@ -58,10 +59,13 @@ from worldprobe.report.origins import (
 from worldprobe.report.page import Material, Part, notices, render_template
 from worldprobe.report.results import benchmark_result, sample_of
 from worldprobe.report.sheet import (
+    DETECTABLE,
     INTERVAL,
     MODEL_ONCE,
+    MORE_THAN_POSSIBLE,
     Sheet,
     number_column,
+    p_value,
     text_column,
     whole_number,
 )
@@ -70,6 +74,7 @@ from worldprobe.settings.blocks import Block
 #: Versions of means and comparisons of scores.
 SUMMARIES, COMPARISONS = 6, 6
 SECTION = Section("accuracy", "Accuracy", "The share of items that a model is right about.")
+PAIRS = Section("pairs", "Pairwise comparisons", "Do two models differ on the same items?")
 
 
 def asked(
@@ -154,8 +159,8 @@ def asked(
             "compare": Analysis(pairs_of, Comparisons, COMPARISONS, scored),
         },
         rule=f"ask_{name}",
-        displays=(print_accuracy, *displays),
-        page=Page((SECTION, *sections), Input(Summaries), compose, page_files),
+        displays=(*DISPLAYS, *displays),
+        page=Page((SECTION, PAIRS, *sections), Input(Summaries), compose, page_files),
         scores=scores,
         evaluation=evaluation(name, title, chance, source, asking),
         asking=asking,
@@ -204,12 +209,61 @@ def print_accuracy(summaries: pd.DataFrame, roster: Roster, provenance: Provenan
         INTERVAL,
         number_column("Items", "n", whole_number),
     )
-    stated = provenance.details
-    return Sheet(
-        f"Accuracy, {stated.get('definition', {}).get('title', stated['benchmark'])}",
-        shown,
-        columns,
+    return Sheet(f"Accuracy, {_title(provenance)}", shown, columns)
+
+
+def has_several_models(study: Study) -> bool:
+    """Whether there are models to compare."""
+    return len(study["models"]) > 1
+
+
+@table(
+    inputs=[Comparisons],
+    section=PAIRS.id,
+    title="Pairs of models",
+    name="pairs_of_models",
+    caption=(
+        "Difference of accuracy on the same items for each pair of models; paired test over"
+        " clusters of items, with Holm's correction within each grouping."
+    ),
+    when=has_several_models,
+)
+def print_pairs(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance) -> Sheet:
+    """Every pair of models, overall and by group."""
+    rows = _overall_first(comparisons.sort_values(["grouping", "group"], kind="stable"))
+    rows = rows.assign(**{f"name_{side}": roster.names(rows[f"model_{side}"]) for side in "ab"})
+    columns = (
+        text_column("Items by", "grouping", once=True),
+        text_column("Group", "group", once=True),
+        text_column("Model A", "name_a"),
+        text_column("Model B", "name_b"),
+        number_column("A", "mean_a"),
+        number_column("B", "mean_b"),
+        number_column("A − B", "difference"),
+        INTERVAL,
+        number_column("p", "p", p_value),
+        number_column("p (Holm)", "p_holm", p_value),
+        DETECTABLE,
+        number_column("Items", "n", whole_number),
     )
+    return Sheet(
+        f"Pairs of models on the same items, {_title(provenance)}",
+        rows,
+        columns,
+        finding=pairs_finding(rows[rows["grouping"] == OVERALL]),
+        notes=(MORE_THAN_POSSIBLE,),
+        group="grouping",
+    )
+
+
+#: Tables that every such benchmark has.
+DISPLAYS = (print_accuracy, print_pairs)
+
+
+def _title(provenance: Provenance) -> str:
+    """The title of the benchmark that a table is of, or else its name."""
+    stated = provenance.details
+    return str(stated.get("definition", {}).get("title") or stated.get("benchmark", ""))
 
 
 def _compose(

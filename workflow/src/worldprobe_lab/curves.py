@@ -28,7 +28,7 @@ from scipy.stats import rankdata
 
 from worldprobe.analysis.clusters import Estimates, crossed_means, sum_by_code
 from worldprobe.analysis.comparisons import Z95, corrected
-from worldprobe.analysis.components import LEVEL, Components, Part, interval
+from worldprobe.analysis.components import LEVEL, Components, VarianceComponent, interval
 from worldprobe.analysis.reliability import halve
 from worldprobe.analysis.summaries import Group
 from worldprobe.benchmark import Analysis, Computed
@@ -169,7 +169,7 @@ def estimate(
         # It contains what single cells of single seeds add, which is in the clusters' part too.
         # Less an estimate of that, it would often be 0 where it is not, and bands of five seeds
         # hold in 89 % only (docs/extras/learning_curves.md).
-        others = [Part(between_seeds**2 / n_seeds, n_seeds - 1)]
+        others = [VarianceComponent(between_seeds**2 / n_seeds, n_seeds - 1)]
         apart = (of_seeds - of_seeds.mean(axis=0)).T / n_seeds
     found = crossed_means(mean, cluster, version, stratum, weight, others, tested=False)
     of_clusters, of_versions = _influence(mean, cluster, version, stratum, weight)
@@ -183,7 +183,9 @@ def estimate(
     if known.any():
         largest = []
         for errors, drawn in _drawn([one[known] for one in parts], n_draws, seed):
-            clusters, *rest = (Part((one**2).mean(axis=1), one.shape[1]) for one in drawn)
+            clusters, *rest = (
+                VarianceComponent((one**2).mean(axis=1), one.shape[1]) for one in drawn
+            )
             half_widths = interval(np.zeros_like(errors), Components(clusters, others=tuple(rest)))[
                 1
             ]
@@ -480,7 +482,7 @@ def _rows(curve: Curve, facts: dict[str, str], interval_over: str) -> pd.DataFra
     ).assign(**facts, interval_over=interval_over)
 
 
-def agree(onsets: pd.DataFrame, cells: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+def agree_on_order(onsets: pd.DataFrame, cells: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """How far every two trainings agree on the order of onsets, by grouping.
 
     Trainings that are scored on the same items share how hard these are, so that groups which are

@@ -34,8 +34,8 @@ from worldprobe.report.sheet import (
     INTERVAL,
     MODEL,
     MODEL_ONCE,
-    Column,
     Sheet,
+    SheetColumn,
     decimals,
     number_column,
     span,
@@ -276,7 +276,7 @@ def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
             number_column("Agreement", "mean", decimals(2)),
             INTERVAL,
             number_column("From accuracy", "mean_explained", decimals(2)),
-            Column("95% of draws", ("ci_low_explained", "ci_high_explained"), span),
+            SheetColumn("95% of draws", ("ci_low_explained", "ci_high_explained"), span),
             text_column("", "status", lambda status: _WHY_NOT.get(str(status), "")),
         ),
         notes=(

@@ -318,7 +318,7 @@ def _write_fit(
         LOGGER.warning("%s", note)
 
 
-def correlate(
+def correlate_with_features(
     judgements: Judgements,
     /,
     *,
@@ -334,21 +334,23 @@ def correlate(
         out: correlations table
     """
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
-    from worldprobe.benchmarks.ewok.analysis.summarize import correlate
+    from worldprobe.benchmarks.ewok.analysis.summarize import correlate_with_features
     from worldprobe.benchmarks.ewok.contracts import Correlations, FeatureMeans, SurfaceFeatures
     from worldprobe.contracts import read_provenance, read_table
 
     step = Step(CORRELATIONS, judgements, missing, {"surface_features": surface})
     outputs = [(Correlations, out)] + ([(FeatureMeans, points_out)] if points_out else [])
     with step.or_nothing(*outputs):
-        correlations, points = correlate(step.read(COLUMNS), read_table(surface, SurfaceFeatures))
+        correlations, points = correlate_with_features(
+            step.read(COLUMNS), read_table(surface, SurfaceFeatures)
+        )
         details = {"surface_features": read_provenance(surface).details}
         if points_out:
             step.write(points, FeatureMeans, points_out, ["scipy"], details)
         step.write(correlations, Correlations, out, ["scipy"], details)
 
 
-def agree(
+def cross_preferences(
     judgements: Judgements, /, *, people: Path | None = None, missing: Missing = (), out: Path
 ) -> None:
     """Which context Likert and Choice prefer, or none, for every model asked by both.
@@ -360,7 +362,7 @@ def agree(
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.analysis.provenances import check_same_items
-    from worldprobe.benchmarks.ewok.analysis.summarize import agree
+    from worldprobe.benchmarks.ewok.analysis.summarize import cross_preferences
     from worldprobe.benchmarks.ewok.contracts import Agreements
     from worldprobe.contracts import read_table
     from worldprobe.report.model_names import HUMAN
@@ -368,7 +370,7 @@ def agree(
     step = Step(AGREEMENTS, judgements, missing)
     rows = step.read(["item_id", "target", "model", "eval_type", "accuracy", "status"])
     with step.or_nothing((Agreements, out)):
-        matrices = [agree(rows)]
+        matrices = [cross_preferences(rows)]
         if people:
             step.others[str(people)] = people
             check_same_items([*judgements, people])

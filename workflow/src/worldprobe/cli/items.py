@@ -250,7 +250,7 @@ def gather(
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.ewok.materials.gathering import gather_provenance
     from worldprobe.benchmarks.ewok.materials.items import finish_items
-    from worldprobe.benchmarks.ewok.materials.materials import Source
+    from worldprobe.benchmarks.ewok.materials.materials import MaterialsFiles
     from worldprobe.contracts import read_provenance, read_table
 
     if release_filter != bool(materials):
@@ -266,7 +266,7 @@ def gather(
         )
     frames = [read_table(path, Items) for path in versions]
     made = gather_provenance([(str(path), read_provenance(path)) for path in versions])
-    source = Source(materials, password_of(password)) if materials else None
+    source = MaterialsFiles(materials, password_of(password)) if materials else None
     if source is not None and source.digest() != made.inputs.get("materials"):
         raise UserError(
             materials, "the versions were filled from other materials.", "Give the same materials."

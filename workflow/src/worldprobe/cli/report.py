@@ -89,7 +89,7 @@ def build(
         out: the page (HTML)
     """
     from worldprobe.operations.record import Record
-    from worldprobe.report.page import Page, read_picture, write_page
+    from worldprobe.report.page import ReportPage, read_picture, write_page
     from worldprobe.report.runtimes import from_plain, with_all_attempts
 
     took = Record.parse(read_text(record, RECORD_FIX).encode(), record).took if record else {}
@@ -100,7 +100,7 @@ def build(
         replace(spent[model], name=roster[model].name, prices=roster[model].prices)
         for model in roster.in_order(spent)
     ]
-    page = Page(
+    page = ReportPage(
         parts=parts,
         study=contents.study,
         title=title,
@@ -296,10 +296,10 @@ def find_display(kind: str, name: str, tables: Sequence[str]) -> Display:
     Raises:
         UserError: there is none, or it is built from others.
     """
-    from worldprobe.asked import print_accuracy
+    from worldprobe.asked import DISPLAYS
 
     declared = [
-        print_accuracy,
+        *DISPLAYS,
         *(display for benchmark in benchmarks().values() for display in benchmark.displays),
     ]
     displays = {display.name: display for display in declared if display.kind == kind}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, Parameter
 
 from worldprobe import methods
-from worldprobe.benchmarks.worldsense.settings import Asking, Part
+from worldprobe.benchmarks.worldsense.settings import Subset, TrialAsking
 from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
 from worldprobe.cli.engines import ModelOptions, refuse_to_prompt
 from worldprobe.cli.options import (
@@ -123,7 +123,7 @@ def generate(
     set: str,
     /,
     *,
-    part: Annotated[Part, KEYS] = Part(),
+    part: Annotated[Subset, KEYS] = Subset(),
     processes: Processes = 1,
     sample: Annotated[int, between(1)] | None = None,
     dialogues_out: Path | None = None,
@@ -303,7 +303,7 @@ def ask_(
     *,
     model: ModelOptions,
     prompting: Annotated[Sequence[str], Parameter(consume_multiple=True)],
-    how: Annotated[Asking, KEYS] = Asking(),
+    how: Annotated[TrialAsking, KEYS] = TrialAsking(),
     examples: Sequence[Place] = (),
     skin_folder: SkinFolder = None,
     out: list[Path],

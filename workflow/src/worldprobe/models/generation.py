@@ -19,7 +19,7 @@ import transformers
 from worldprobe.models.answers import Transcript
 from worldprobe.models.engine import Completion, Decoding, Finish
 from worldprobe.models.forward import ForwardPasses, Prefix
-from worldprobe.models.prefix_trie import Row, pack, row_width, shared
+from worldprobe.models.prefix_trie import PackedRow, pack, row_width, shared
 
 
 def shared_beginning(prompts: Sequence[Sequence[int]]) -> int:
@@ -206,7 +206,7 @@ class Batch:
             self.positions = torch.tensor(ends, device=self.device)
 
 
-def one_by_one(rows: Sequence[Row]) -> Iterator[list[Row]]:
+def one_by_one(rows: Sequence[PackedRow]) -> Iterator[list[PackedRow]]:
     """Every packed row in a pass of its own."""
     return ([row] for row in rows)
 
@@ -231,7 +231,7 @@ def _draws(seed: int, prompt: Sequence[int]) -> np.random.Generator:
 
 
 #: Cuts packed rows into those of one pass each.
-CutRows = Callable[[Sequence[Row]], Iterator[list[Row]]]
+CutRows = Callable[[Sequence[PackedRow]], Iterator[list[PackedRow]]]
 
 
 class RoomyLayer(transformers.cache_utils.DynamicLayer):

@@ -32,7 +32,7 @@ from worldprobe.errors import UserError
 from worldprobe.files import digest_file, write_members, write_text
 from worldprobe.operations.record import NO_ARCHIVE, RECORD, Record, write_changed
 from worldprobe.operations.rehearsal import folder_of_rehearsals
-from worldprobe.operations.settings import Settings
+from worldprobe.operations.settings import StudySettings
 from worldprobe.paths import RESULTS, StudyPaths, shipped_file
 from worldprobe.settings import read_registry, read_site
 
@@ -65,7 +65,7 @@ class Archived:
     """
 
     place: str
-    settings: Settings
+    settings: StudySettings
     record: Record
     files: frozenset[str]
     closed: frozenset[str] = frozenset()
@@ -251,7 +251,7 @@ def open_archive(place: str, results: str = RESULTS, own_registry: str | None = 
     stated = _described(archive)
     return Archived(
         place,
-        Settings(study, registry, str(registry_file), site),
+        StudySettings(study, registry, str(registry_file), site),
         record,
         frozenset(inside.keys() - closed),
         frozenset(closed),

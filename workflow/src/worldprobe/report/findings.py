@@ -16,8 +16,8 @@ from worldprobe.contracts.results import OVERALL
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
 from worldprobe.report.sheet import (
     MODEL,
-    Column,
     Sheet,
+    SheetColumn,
     decimals,
     number_column,
     p_value,
@@ -314,7 +314,7 @@ def models_sheet(
     rows: pd.DataFrame,
     chance: float | None = 0.5,
     over: str = "",
-    more: Sequence[Column] = (),
+    more: Sequence[SheetColumn] = (),
     notes: Sequence[str] = (),
 ) -> Sheet:
     """Every model against chance.
@@ -338,7 +338,7 @@ def models_sheet(
             MODEL,
             text_column("Kind", "kind"),
             number_column("Accuracy", "mean"),
-            Column(f"95% interval{over}", ("ci_low", "ci_high"), span),
+            SheetColumn(f"95% interval{over}", ("ci_low", "ci_high"), span),
             *stated,
             *more,
         ),

@@ -17,8 +17,8 @@ import pytest
 
 from command_line import run
 from simulated_judgements import simulate_items, simulate_judgements
-from worldprobe.benchmarks.ewok.analysis.compare import compare_models
-from worldprobe.benchmarks.ewok.analysis.summarize import summarize
+from worldprobe.benchmarks.ewok.analysis.compare import compare_on_items
+from worldprobe.benchmarks.ewok.analysis.summarize import item_means
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.benchmarks.ewok.contracts import Comparisons, Items, Summaries, TargetScores
 from worldprobe.benchmarks.ewok.figures.paradigms import paradigms
@@ -38,7 +38,7 @@ from worldprobe.provenance import Provenance
 from worldprobe.report.findings import lead_values
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import TableOrigin, read_origins
-from worldprobe.report.page import Material, Page, build_page, render_template
+from worldprobe.report.page import Material, ReportPage, build_page, render_template
 from worldprobe.report.runtimes import Cost, RunTime, read_run_times
 from worldprobe.report.sheet import DETECTABLE
 from worldprobe.report.style import render
@@ -312,8 +312,8 @@ def first_screen(folder, odds):
         ignore_index=True,
     ).assign(filling="own")
     files = [folder / f"{name}.parquet" for name in ("summaries", "comparisons")]
-    write_table(summarize(judged), Summaries, files[0], Provenance())
-    write_table(compare_models(judged), Comparisons, files[1], Provenance())
+    write_table(item_means(judged), Summaries, files[0], Provenance())
+    write_table(compare_on_items(judged), Comparisons, files[1], Provenance())
     part = compose(Material(files[0], Roster({}), comparisons=files[1]))
     shown = str(part.lead).replace("&#39;", "'")
     assert all(html.escape(one, quote=False) in shown for one in part.findings)
@@ -435,7 +435,7 @@ def test_tokens_and_money_are_shown_where_they_are_known():
         Cost(3600.0, {"the server's": 3600.0}, 10, 1_000_000, 0, "c", (0.5, 2.0)),
     ]
     times = [RunTime("score", 2, 4.0, 3.0, None)]
-    text = build_page(Page(parts=[], run_times=times, answer_times=costs))
+    text = build_page(ReportPage(parts=[], run_times=times, answer_times=costs))
     rows = re.findall(r"<tr><td>[abc]</td>.*?</tr>", text)
     assert [re.findall(r'<td class="n">([^<]*)</td>', row)[-3:] for row in rows] == [
         ["–", "–", "–"],

@@ -8,7 +8,7 @@ from typing import Any
 
 from worldprobe.benchmark import Analysis, Computed
 from worldprobe.benchmarks.ewok.contracts import Comparisons, Summaries
-from worldprobe.benchmarks.ewok.outputs import compared, summarized
+from worldprobe.benchmarks.ewok.outputs import judged_for_means, judged_for_pairs
 
 #: Versions of both. Summaries: 4 has intervals that hold with few versions and clusters, and no
 #: wider than it takes; 5 has pairings, 6 whether versions differ. Comparisons, of conditions, too:
@@ -17,7 +17,7 @@ from worldprobe.benchmarks.ewok.outputs import compared, summarized
 SUMMARIES, COMPARISONS = 6, 6
 
 
-def summarize_judgements(
+def means_of_judgements(
     files: Sequence[Path], cluster: str = "concept_pair", average: str = "items"
 ) -> Computed:
     """Mean accuracy (and strict, both_right, context_sensitivity, pairing), overall and by group.
@@ -29,10 +29,10 @@ def summarize_judgements(
     """
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, drawn_in_words, interval_notes
     from worldprobe.benchmarks.ewok.analysis.provenances import items_of, kinds_of, read_judgements
-    from worldprobe.benchmarks.ewok.analysis.summarize import summarize
+    from worldprobe.benchmarks.ewok.analysis.summarize import item_means
 
     rows = read_judgements(files, COLUMNS)
-    table = summarize(rows, cluster, average)
+    table = item_means(rows, cluster, average)
     details: dict[str, Any] = {
         "cluster": cluster,
         "drawn": drawn_in_words(cluster, rows),
@@ -48,7 +48,7 @@ def summarize_judgements(
     )
 
 
-def compare_judgements(
+def pairs_of_judgements(
     files: Sequence[Path],
     eval_type: str = "logprobs",
     cluster: str = "concept_pair",
@@ -67,7 +67,7 @@ def compare_judgements(
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.analysis.compare import (
-        compare_models,
+        compare_on_items,
         compared_baselines,
         compared_metrics,
         pairs_without_items,
@@ -82,7 +82,7 @@ def compare_judgements(
     rows = read_judgements(files, COLUMNS)
     metrics = [metric] if metric else compared_metrics(rows, eval_type)
     table = pd.concat(
-        [compare_models(rows, eval_type, cluster, replicates, name) for name in metrics],
+        [compare_on_items(rows, eval_type, cluster, replicates, name) for name in metrics],
         ignore_index=True,
     )
     ways = [eval_type, *compared_baselines(eval_type)]
@@ -103,6 +103,6 @@ def compare_judgements(
 
 #: What ``worldprobe summarize`` and ``compare`` do with judgements.
 ANALYSED = {
-    "summarize": Analysis(summarize_judgements, Summaries, SUMMARIES, summarized),
-    "compare": Analysis(compare_judgements, Comparisons, COMPARISONS, compared),
+    "summarize": Analysis(means_of_judgements, Summaries, SUMMARIES, judged_for_means),
+    "compare": Analysis(pairs_of_judgements, Comparisons, COMPARISONS, judged_for_pairs),
 }

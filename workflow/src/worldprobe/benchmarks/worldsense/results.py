@@ -16,7 +16,7 @@ from worldprobe.files import digest_file
 if TYPE_CHECKING:
     import pandas as pd
 
-    from worldprobe.benchmarks.worldsense.analysis.answers import Series
+    from worldprobe.benchmarks.worldsense.analysis.answers import AnswerSeries
     from worldprobe.benchmarks.worldsense.analysis.questions import Questions
 
 #: Versions of both; 3 and 4: intervals are no wider than it takes. Comparisons: 3 corrects pairs
@@ -26,7 +26,7 @@ SUMMARIES, COMPARISONS = 3, 4
 SEED = 0
 
 
-def summarize_responses(
+def means_of_responses(
     files: Sequence[Path], sets: Sequence[str] = (), skin_folder: Path | None = None
 ) -> Computed:
     """Means per set, with intervals over skins and abstract problems.
@@ -40,11 +40,11 @@ def summarize_responses(
 
     from worldprobe.benchmarks.worldsense.analysis.answers import told_of
     from worldprobe.benchmarks.worldsense.analysis.statistics import count_answers
-    from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
+    from worldprobe.benchmarks.worldsense.analysis.summarize import tuple_means
 
     named, tables, counts, answered = named_sets(sets), [], [], {}
     for name, questions, series in read_sets(files, named, skin_folder):
-        tables.append(summarize(name, questions, series, SEED))
+        tables.append(tuple_means(name, questions, series, SEED))
         counts += count_answers(questions, series).assign(set=name).to_dict("records")
         answered[name] = series
     return Computed(
@@ -56,23 +56,23 @@ def summarize_responses(
     )
 
 
-def compare_responses(
+def pairs_of_responses(
     files: Sequence[Path], sets: Sequence[str] = (), skin_folder: Path | None = None
 ) -> Computed:
     """Every pair of models on the same tuples, set by set.
 
     Args:
-        files: as for ``summarize_responses``.
+        files: as for ``means_of_responses``.
         sets: as there.
         skin_folder: as there.
     """
     import pandas as pd
 
-    from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models
+    from worldprobe.benchmarks.worldsense.analysis.summarize import compare_on_tuples
 
     named = named_sets(sets)
     read = list(read_sets(files, named, skin_folder))
-    tables = [compare_models(*one) for one in read]
+    tables = [compare_on_tuples(*one) for one in read]
     return Computed(
         _sorted(pd.concat(tables, ignore_index=True), Comparisons),
         {one.model for _, _, series in read for one in series},
@@ -122,7 +122,7 @@ def _name_of_set(path: str) -> str:
 
 def read_sets(
     files: Sequence[Path], sets: dict[str, str], skin_folder: Path | None
-) -> Iterator[tuple[str, Questions, list[Series]]]:
+) -> Iterator[tuple[str, Questions, list[AnswerSeries]]]:
     """Name, trials and answers of each set.
 
     Args:
@@ -191,9 +191,9 @@ def _options(study: Study) -> dict[str, Any]:
 #: What ``worldprobe summarize`` and ``compare`` do with answers to trials.
 ANALYSED = {
     "summarize": Analysis(
-        summarize_responses, Summaries, SUMMARIES, response_tables, _files, _options
+        means_of_responses, Summaries, SUMMARIES, response_tables, _files, _options
     ),
     "compare": Analysis(
-        compare_responses, Comparisons, COMPARISONS, response_tables, _files, _options
+        pairs_of_responses, Comparisons, COMPARISONS, response_tables, _files, _options
     ),
 }

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.materials.documents import Place
+from worldprobe.benchmarks.ewok.materials.documents import MaterialsLine
 from worldprobe.benchmarks.ewok.materials.marks import add_marks
 from worldprobe.benchmarks.ewok.materials.materials import (
     Concept,
@@ -187,7 +187,7 @@ def compile_templates(materials: Materials) -> pd.DataFrame:
     return add_marks(frame, materials.source)
 
 
-def without_template(materials: Materials) -> list[Place]:
+def without_template(materials: Materials) -> list[MaterialsLine]:
     """The places of pairs of concepts, of contexts and of concepts that make no template."""
     places = []
     for domain in materials.domains:

@@ -39,8 +39,8 @@ from worldprobe.report.sheet import (
     INTERVAL,
     MODEL,
     MORE_THAN_POSSIBLE,
-    Column,
     Sheet,
+    SheetColumn,
     as_text,
     decimals,
     is_absent,
@@ -109,8 +109,8 @@ def correlations(
         for part in ("r", "stars", "p", "detectable", "ci_low", "ci_high", "p_paper", "n"):
             frame[f"{feature}_{part}"] = rows[part].reindex(order).tolist()
         columns += [
-            Column("r", (f"{feature}_r", f"{feature}_stars"), _with_stars, over=heading),
-            Column(
+            SheetColumn("r", (f"{feature}_r", f"{feature}_stars"), _with_stars, over=heading),
+            SheetColumn(
                 "95% interval", (f"{feature}_ci_low", f"{feature}_ci_high"), _interval, over=heading
             ),
             number_column("detectable", f"{feature}_detectable", decimals(2), over=heading),
@@ -211,7 +211,9 @@ def _regression(
         columns=(
             text_column("Predictor type", "group_name", once=True),
             text_column("Predictor", "label", in_words),
-            Column("Effect", ("estimate", "stars") if is_mixed else ("estimate",), _with_stars),
+            SheetColumn(
+                "Effect", ("estimate", "stars") if is_mixed else ("estimate",), _with_stars
+            ),
             number_column("SE", "std_error", decimals(2)),
             number_column("t" if frame.df.notna().any() else "z", "z", decimals(2)),
             number_column("p", "p", p_value),

@@ -42,7 +42,7 @@ from worldprobe.models.engine import (
 )
 
 if TYPE_CHECKING:
-    from worldprobe.benchmarks.worldsense.settings import Asking
+    from worldprobe.benchmarks.worldsense.settings import TrialAsking
 
 #: Trials that have these in common have the same border between answers: problem, wording of the
 #: question, form of the query.
@@ -163,7 +163,7 @@ TRIAL_COLUMNS = ("trial_id", "tuple_id", *SHARED, "skin", "text")
 
 
 def _decoding(
-    asking: Asking, is_chat: bool, tokens: int, stops: Sequence[str], sample: int
+    asking: TrialAsking, is_chat: bool, tokens: int, stops: Sequence[str], sample: int
 ) -> Decoding:
     """How a reply is written; sample k is drawn with the seed plus k."""
     how = Decoding(
@@ -228,7 +228,7 @@ def ask(
     engine: Engine,
     prompts: PromptSet,
     store: Store,
-    asking: Asking,
+    asking: TrialAsking,
     is_chat: bool = False,
     pool: Pool | None = None,
     method: int = 1,
@@ -418,7 +418,7 @@ def _hold(
     engine: Engine,
     prompts: PromptSet,
     store: Store,
-    asking: Asking,
+    asking: TrialAsking,
     is_chat: bool,
     protocol: str,
     what: str,
