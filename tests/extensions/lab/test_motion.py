@@ -33,7 +33,7 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     before,
     changed,
     count_worlds,
-    decide,
+    decide_query,
     rename,
 )
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
@@ -138,7 +138,7 @@ def test_the_solver_agrees_with_plain_simulation(seed: int) -> None:
     if ends:
         a, b = rng.sample(range(4), 2)
         true = sum(a in end and b in end and end.index(a) < end.index(b) for end in ends)
-        assert decide(5, described, before(a, b)) == (
+        assert decide_query(5, described, before(a, b)) == (
             "all" if true == len(ends) else "some" if true else "none"
         )
 
@@ -307,7 +307,7 @@ def score(cell: Cell, seen: Callable[[Description], Description]) -> float:
     """
     right = 0.0
     for core in cores(cell):
-        verdict = decide(cell.size, seen(core.description), core.queries[0])
+        verdict = decide_query(cell.size, seen(core.description), core.queries[0])
         right += {"all": 1.0, "none": 0.0, "some": 0.5}[verdict]
     return right / len(cores(cell))
 
@@ -333,7 +333,7 @@ def test_rules_that_ask_about_another_moment_have_their_known_scores(kept: list[
             )  # where newcomers are asked about, it is undecided
             with_moment = [core for core in cores(cell) if core.description[-1].kind in MOMENTS]
             agree = [
-                decide(cell.size, at_last(core.description), core.queries[0]) == "all"
+                decide_query(cell.size, at_last(core.description), core.queries[0]) == "all"
                 for core in with_moment
             ]
             assert sum(agree) * 2 == len(agree), cell

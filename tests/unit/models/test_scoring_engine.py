@@ -227,7 +227,7 @@ def test_scores_of_a_model_made_by_hand_are_the_numbers_on_paper():
         [math.log(0.375)],
         [math.log(0.375), math.log(0.5)],
     ]
-    packed = dict(passes.rows(prefix_trie.pack(sequences, 16), sequences))
+    packed = dict(passes.rows(prefix_trie.pack_sequences(sequences, 16), sequences))
     for i, expected in enumerate(by_hand):
         assert passes.plain(*sequences[i]) == pytest.approx(expected, abs=1e-6)
         assert passes.padded(sequences)[i] == pytest.approx(expected, abs=1e-6)

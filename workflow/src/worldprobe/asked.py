@@ -65,7 +65,7 @@ from worldprobe.report.sheet import (
     MORE_THAN_POSSIBLE,
     Sheet,
     number_column,
-    p_value,
+    show_p,
     text_column,
     whole_number,
 )
@@ -241,8 +241,8 @@ def print_pairs(comparisons: pd.DataFrame, roster: Roster, provenance: Provenanc
         number_column("B", "mean_b"),
         number_column("A − B", "difference"),
         INTERVAL,
-        number_column("p", "p", p_value),
-        number_column("p (Holm)", "p_holm", p_value),
+        number_column("p", "p", show_p),
+        number_column("p (Holm)", "p_holm", show_p),
         DETECTABLE,
         number_column("Items", "n", whole_number),
     )

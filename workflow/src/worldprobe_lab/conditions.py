@@ -24,7 +24,7 @@ from worldprobe.report.sheet import (
     Sheet,
     SheetColumn,
     number_column,
-    p_value,
+    show_p,
     span,
     text_column,
     whole_number,
@@ -128,7 +128,7 @@ def conditions(
         SheetColumn("this condition", ("low_a", "high_a"), span, over="Range over versions"),
         number_column("Difference", "difference"),
         INTERVAL,
-        number_column("p (Holm)", "p_holm", p_value),
+        number_column("p (Holm)", "p_holm", show_p),
         DETECTABLE,
         number_column("Templates", "n", whole_number),
     ]

@@ -417,7 +417,7 @@ class Revisions:
                 yield cached
             finally:
                 if borrowed.is_file() and not self.keep:
-                    hub.forget(self.name, revision)
+                    hub.delete_revision(self.name, revision)
                     borrowed.unlink()
 
     def _is_whole(self, commit: str) -> bool:

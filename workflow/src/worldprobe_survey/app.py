@@ -722,7 +722,7 @@ def observe(answers: Database, identities: Database) -> dict[str, Any]:
     }
 
 
-def build_page(answers: Database, identities: Database) -> FastAPI:
+def survey_page(answers: Database, identities: Database) -> FastAPI:
     """The web application; it asks for the survey's token as password, under any name."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     pages = Environment(
@@ -748,7 +748,7 @@ def build_page(answers: Database, identities: Database) -> FastAPI:
 def serve_page(answers: Database, identities: Database, bound: socket.socket) -> None:
     """Serve until Ctrl-C or SIGTERM."""
     config = uvicorn.Config(
-        build_page(answers, identities),
+        survey_page(answers, identities),
         log_level="warning",
         access_log=False,
         lifespan="off",

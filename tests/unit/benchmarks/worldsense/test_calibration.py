@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.worldsense.contracts import Responses
-from worldprobe.benchmarks.worldsense.inference.ask import ask, decide, usual_odds
+from worldprobe.benchmarks.worldsense.inference.ask import ask, choose_answer, usual_odds
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.settings import TrialAsking
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
@@ -184,5 +184,5 @@ def test_what_a_model_cannot_compute_has_a_status(trials: pd.DataFrame, tmp_path
 def test_the_answer_is_what_a_text_adds_to_the_usual_odds(
     logprobs: list[float], usual: list[float], answer: int, margin: float
 ) -> None:
-    found, behind = decide(logprobs, np.array(usual))
+    found, behind = choose_answer(logprobs, np.array(usual))
     assert (found, behind) == (answer, pytest.approx(margin))

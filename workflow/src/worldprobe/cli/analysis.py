@@ -318,7 +318,7 @@ def _write_fit(
         LOGGER.warning("%s", note)
 
 
-def correlate_with_features(
+def correlate(
     judgements: Judgements,
     /,
     *,
@@ -350,7 +350,7 @@ def correlate_with_features(
         step.write(correlations, Correlations, out, ["scipy"], details)
 
 
-def cross_preferences(
+def agree(
     judgements: Judgements, /, *, people: Path | None = None, missing: Missing = (), out: Path
 ) -> None:
     """Which context Likert and Choice prefer, or none, for every model asked by both.
@@ -467,9 +467,9 @@ def _check_evidence(
     Raises:
         UserError: an option does not apply to a table of evidence, or the numbers of files differ.
     """
-    from worldprobe.benchmarks.ewok.analysis.judge import kind_of
+    from worldprobe.benchmarks.ewok.analysis.judge import evidence_kind
 
-    kinds = [kind_of(path) for path in evidence]
+    kinds = [evidence_kind(path) for path in evidence]
     if len(evidence) != len(out):
         problem = f"names {len(out)} files for {len(evidence)} tables of evidence."
         raise UserError("--out", problem, "Name one file for each table, in the same order.")

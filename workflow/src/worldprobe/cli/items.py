@@ -289,9 +289,9 @@ def _write(items: pd.DataFrame, made: Provenance, release_filter: bool, out: Pat
 
 
 def _warn_of_copies(items: pd.DataFrame) -> None:
-    from worldprobe.benchmarks.ewok.materials.duplicates import copied_versions
+    from worldprobe.benchmarks.ewok.materials.duplicates import repeated_versions
 
-    for version, first in copied_versions(items).items():
+    for version, first in repeated_versions(items).items():
         LOGGER.warning(
             "version %d has all texts of version %d: leave it out, as a copy always agrees",
             version,

@@ -19,7 +19,7 @@ import transformers
 from worldprobe.models.answers import Transcript
 from worldprobe.models.engine import Completion, Decoding, Finish
 from worldprobe.models.forward import ForwardPasses, Prefix
-from worldprobe.models.prefix_trie import PackedRow, pack, row_width, shared
+from worldprobe.models.prefix_trie import PackedRow, pack_sequences, row_width, shared
 
 
 def shared_beginning(prompts: Sequence[Sequence[int]]) -> int:
@@ -315,7 +315,7 @@ def read_prompts(
     ended = [((*rest, 0), 1) for rest in rests]  # a trie does not read its last token
     layers: list[list[torch.Tensor]] = []
     states: list[Any] = [None] * len(prompts)
-    for rows in cut(pack(ended, row_width(longest, passes.hidden))):
+    for rows in cut(pack_sequences(ended, row_width(longest, passes.hidden))):
         hidden, read = passes.read_rows(rows, prefix)
         if not layers:
             for keys, values in read:

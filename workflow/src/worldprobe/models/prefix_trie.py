@@ -91,7 +91,7 @@ def shared(one: Sequence[int], other: Sequence[int]) -> int:
     return count
 
 
-def pack(sequences: Sequence[tuple[Sequence[int], int]], width: int) -> list[PackedRow]:
+def pack_sequences(sequences: Sequence[tuple[Sequence[int], int]], width: int) -> list[PackedRow]:
     """Pack (ids, start) sequences into rows of at most ``width`` nodes; a longer sequence gets a
     row of its own.
 

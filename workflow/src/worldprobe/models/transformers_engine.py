@@ -35,7 +35,7 @@ from worldprobe.models.engine import (
 from worldprobe.models.forward import ForwardPasses, Prefix, Sequenced, split_gelu
 from worldprobe.models.generation import Generator, shared_beginning
 from worldprobe.models.masked_engine import GapEncoder, MaskedEngine
-from worldprobe.models.prefix_trie import ROW_WIDTH, PackedRow, pack, row_width
+from worldprobe.models.prefix_trie import ROW_WIDTH, PackedRow, pack_sequences, row_width
 from worldprobe.models.reasoning import part_thoughts
 from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, MASKED, WITHIN_WORD
 from worldprobe.provenance import versions
@@ -327,7 +327,9 @@ class TransformersEngine:
     ) -> Iterator[tuple[int, Found]]:
         """Answers of packed rows; a row whose members are all known is not computed."""
         longest = max((len(sequences[i][0]) for i in chosen), default=1)
-        rows = pack([sequences[i] for i in chosen], row_width(longest, self.passes.hidden))
+        rows = pack_sequences(
+            [sequences[i] for i in chosen], row_width(longest, self.passes.hidden)
+        )
         for row in rows:
             row.members = [chosen[m] for m in row.members]
         for batch in self.budget.batches(rows, lambda row: len(row.tokens)):

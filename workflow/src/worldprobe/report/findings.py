@@ -20,7 +20,7 @@ from worldprobe.report.sheet import (
     SheetColumn,
     decimals,
     number_column,
-    p_value,
+    show_p,
     span,
     text_column,
 )
@@ -55,7 +55,7 @@ def standing(
     return place(rows, reference, n_intervals).map(STANDING)
 
 
-def kind_of(model: str, roster: Roster) -> str:
+def row_kind(model: str, roster: Roster) -> str:
     """What a row of a table is about."""
     if is_baseline(model):
         return "people" if model == HUMAN else "baseline"
@@ -81,7 +81,7 @@ def against_chance(
     others = [rows.loc[[index]] for index in rows.index[~is_counted]]
     return rows.assign(
         name=roster.names(rows["model"]),
-        kind=[kind_of(model, roster) for model in rows["model"]],
+        kind=[row_kind(model, roster) for model in rows["model"]],
         is_counted=is_counted,
         against=pd.concat([standing(part, chance) for part in [rows[is_counted], *others]]),
     ).sort_values("mean", ascending=False, kind="stable", ignore_index=True)
@@ -221,9 +221,9 @@ def _difference(row: dict[Any, Any]) -> str:
     """Both means of a comparison, their difference, its interval and p."""
     mean, points, p = decimals(3), decimals(1), "not tested"
     if row["status"] == "ok":
-        printed = p_value(row["p"])
+        printed = show_p(row["p"])
         p = f"p {printed}" if printed.startswith("<") else f"p = {printed}"
-        holm = p_value(row["p_holm"])
+        holm = show_p(row["p_holm"])
         p += f", by Holm {holm}" if holm != printed else ""
     ends = " to ".join(points(100 * row[end]) for end in ("ci_low", "ci_high"))
     return (

@@ -33,12 +33,18 @@ from worldprobe.report.sheet import (
     PrintedTable,
     Sheet,
     decimals,
-    p_value,
+    show_p,
     span,
     text_column,
     whole_number,
 )
-from worldprobe.report.style import AROUND_CHANCE, between, draw_sentence, is_dark, render
+from worldprobe.report.style import (
+    AROUND_CHANCE,
+    blend_colours,
+    draw_sentence,
+    is_dark,
+    write_forms,
+)
 
 #: Cells with accuracies are coloured in so many steps, one CSS class each.
 STEPS = 20
@@ -298,7 +304,7 @@ def overview_of(parts: Sequence[ShownPart]) -> Overview:
 
 def step_colours() -> Markup:
     """The CSS of the cells' colour steps, white at chance."""
-    colours = [between(AROUND_CHANCE, step / STEPS) for step in range(STEPS + 1)]
+    colours = [blend_colours(AROUND_CHANCE, step / STEPS) for step in range(STEPS + 1)]
     rules = (
         f".k{step}{{background:{one};color:{'#fff' if is_dark(one) else '#1d1d1d'}}}"
         for step, one in enumerate(colours)
@@ -385,7 +391,7 @@ def environment(is_markup: bool = True) -> Environment:
         "share": decimals(3),
         "signed": decimals(1),
         "number": whole_number,
-        "p": p_value,
+        "p": show_p,
         "interval": lambda row: span(row["ci_low"], row["ci_high"]),
     }
     return made
@@ -490,7 +496,7 @@ def draw_figure(
         frame = _build(display, tables, roster, options)
     except TooLittleError as error:
         frame, draw = pd.DataFrame({"why": [error.problem]}), draw_sentence
-    render(frame, draw, out, mark=mark, width=width)
+    write_forms(frame, draw, out, mark=mark, width=width)
 
 
 def _check_origins(display: Display, tables: Paths) -> None:

@@ -146,7 +146,7 @@ def percent(share: Any) -> str:
     return "< 0.1" if 0 < share < 0.0005 else f"{100 * share:.1f}"
 
 
-def p_value(value: Any) -> str:
+def show_p(value: Any) -> str:
     """A probability, never printed as zero.
 
     >>> p_value(0.0321), p_value(1e-9), p_value(1.0)

@@ -41,7 +41,7 @@ from worldprobe.report.origins import TableOrigin, read_origins
 from worldprobe.report.page import Material, ReportPage, build_page, render_template
 from worldprobe.report.runtimes import Cost, RunTime, read_run_times
 from worldprobe.report.sheet import DETECTABLE
-from worldprobe.report.style import render
+from worldprobe.report.style import write_forms
 
 OWN = "# worldprobe canary 0000: our own materials"
 OFFICIAL = "# EWoK canary UUID 0000"
@@ -117,7 +117,7 @@ def page(small_study, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     roster, summaries = small_study.roster, small_study.folder / "summaries.parquet"
     concepts = next(one for one in EWOK.displays if (one.kind, one.name) == ("figure", "concepts"))
-    render(concepts(small_study.summaries, roster), concepts.draw, [folder / "concepts.svg"])
+    write_forms(concepts(small_study.summaries, roster), concepts.draw, [folder / "concepts.svg"])
     accuracy.mean_accuracy(small_study.summaries, roster).write([folder / "mean_accuracy.json"])
     (folder / "benchmarks" / "score").mkdir(parents=True)
     for model, seconds in (("control_gpt2_small", 12.5), ("control_untrained", 30.0)):

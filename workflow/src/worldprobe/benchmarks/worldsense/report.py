@@ -140,7 +140,7 @@ def _overview(
 ) -> dict[str, dict[str, float]]:
     columns = {ALL: overall} | {
         selection.PROBLEM_NAMES[name]: by_problem[by_problem["problem"] == name]
-        for name in selection.problems_of(by_problem)
+        for name in selection.present_problems(by_problem)
     }
     return {
         heading: {
@@ -300,7 +300,7 @@ def _facts(summaries: pd.DataFrame, means: pd.DataFrame) -> dict[str, int]:
     overall = selection.pick(summaries, OVERALL)
     whole = selection.count_tuples(overall[overall["condition"] == name], summaries)["n"].max()
     return count_kinds(means) | {
-        "problems": len(selection.problems_of(here)),
+        "problems": len(selection.present_problems(here)),
         "skins": int(means["n_clusters"].max()),
         f"tuples ({name})": int(whole),
         "ways of asking": summaries["eval_type"].nunique(),

@@ -36,7 +36,7 @@ from worldprobe.report.sheet import (
     decimals,
     is_absent,
     number_column,
-    p_value,
+    show_p,
     span,
     text_column,
     whole_number,
@@ -382,7 +382,7 @@ def _by_problem(
     further = () if more is None else (more,)
     keys = ["metric", "model", *(cell for column in further for cell in column.cells)]
     frame, columns = grid(
-        rows, keys, "problem", selection.problems_of(rows), roster, block, theirs=theirs
+        rows, keys, "problem", selection.present_problems(rows), roster, block, theirs=theirs
     )
     metric = text_column("", "metric", lambda name: str(name).capitalize(), once=True)
     return Sheet(
@@ -577,7 +577,7 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
             number_column("B", "mean_b"),
             number_column("A − B", "difference"),
             INTERVAL,
-            number_column("p (Holm)", "p_holm", p_value),
+            number_column("p (Holm)", "p_holm", show_p),
             DETECTABLE,
             number_column("Skins", "n_clusters", whole_number),
             number_column("Tuples", "n", whole_number),

@@ -451,7 +451,7 @@ class Evidence:
     model: str
 
 
-def kind_of(path: Path) -> str:
+def evidence_kind(path: Path) -> str:
     """The kind of evidence in a file.
 
     Raises:
@@ -466,7 +466,7 @@ def kind_of(path: Path) -> str:
 
 def read_evidence(path: Path, model: str | None = None) -> Evidence:
     """Read one table of evidence; ``model`` names the series whatever the file says."""
-    kind = kind_of(path)
+    kind = evidence_kind(path)
     if model is not None and model != NAMES.get(kind):
         check_name(model, "--model")
     provenance = read_provenance(path)

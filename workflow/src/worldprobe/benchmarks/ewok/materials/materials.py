@@ -226,7 +226,7 @@ class Concept:
         return other.name in self.opposites and self.name in other.opposites
 
 
-def kind_of(concept_type: str, domain: str) -> str:
+def concept_kind(concept_type: str, domain: str) -> str:
     """The kind of a concept; it fixes the keys its entry may have."""
     if concept_type == "relation":
         return "relation"
@@ -606,7 +606,7 @@ class _Reader:
                 self.source.document[number] = fields = {
                     key.replace("-", "_"): value for key, value in fields.items()
                 }
-            kind = kind_of(str(fields.get("concept_type", "")), str(fields.get("domain", "")))
+            kind = concept_kind(str(fields.get("concept_type", "")), str(fields.get("domain", "")))
             entry: Any = parse_entry(
                 concept_class(kind, flags), self.source, keys, self.problems, self.rules
             )

@@ -45,7 +45,7 @@ from worldprobe.report.sheet import (
     decimals,
     is_absent,
     number_column,
-    p_value,
+    show_p,
     text_column,
     whole_number,
 )
@@ -216,7 +216,7 @@ def _regression(
             ),
             number_column("SE", "std_error", decimals(2)),
             number_column("t" if frame.df.notna().any() else "z", "z", decimals(2)),
-            number_column("p", "p", p_value),
+            number_column("p", "p", show_p),
             number_column("Detectable", "detectable", decimals(2)),
         ),
         notes=(
@@ -392,8 +392,8 @@ def _compared(table: pd.DataFrame, metric: str, provenance: Provenance, roster: 
             number_column("B", "mean_b"),
             number_column("A − B", "difference"),
             INTERVAL,
-            number_column("p", "p", p_value),
-            number_column("p (Holm)", "p_holm", p_value),
+            number_column("p", "p", show_p),
+            number_column("p (Holm)", "p_holm", show_p),
             DETECTABLE,
         ),
         finding=pairs_finding(frame),
