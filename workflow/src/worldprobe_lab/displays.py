@@ -221,8 +221,8 @@ def pooled_domains(
 def _sizes_finding(overall: pd.DataFrame, points: float, power: float) -> str:
     """How many versions are needed over all domains, as a sentence."""
     needed = [
-        f"{row.needed} with {count_clusters(row.n_clusters)}"
-        for row in overall.sort_values("n_clusters").itertuples()
+        f"{row['needed']} with {count_clusters(row['n_clusters'])}"
+        for row in overall.sort_values("n_clusters").to_dict("records")
     ]
     return f"Versions that find {points:g} points with a power of {power:.0%}: {', '.join(needed)}."
 
