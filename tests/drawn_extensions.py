@@ -96,7 +96,7 @@ def trace_curves(
     """
     judge(road)
     road.do(
-        f"summarize {' '.join(outputs.summarized(road.study))} --out {road.files.table('summaries')}"
+        f"summarize {' '.join(outputs.judged_for_means(road.study))} --out {road.files.table('summaries')}"
     )
     items = read_table(outputs.item_table(road.study), Items)
     paths = []

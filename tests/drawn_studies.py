@@ -305,7 +305,7 @@ class Road:
     def _analyse(self) -> None:
         study, table = self.study, self.files.table
         surface = table("surface_features")
-        every = " ".join(outputs.summarized(study))
+        every = " ".join(outputs.judged_for_means(study))
         self.do(f"summarize {every} --out {table('summaries')}")
         needed = {
             path for display in self.wanted() for path in display.inputs_of(study, self.files.root)
@@ -315,7 +315,7 @@ class Road:
             [*outputs.judgements(study, ["logprobs"]), *outputs.judgements_besides(study)]
         )
         commands = {
-            "comparisons": f"compare {' '.join(outputs.compared(study))}",
+            "comparisons": f"compare {' '.join(outputs.judged_for_pairs(study))}",
             "correlations": f"correlate {beside} --surface {surface} --points-out {table('feature_means')}",
             "regression/fixed_effects": f"fit fixed-effects {' '.join(outputs.regressed(study, self.registry))} --surface {surface}",
             "agreements": f"agree {' '.join(outputs.prompted_judgements(study))}",
@@ -455,11 +455,11 @@ def show_worldsense(
         path = Path(f"{way}___{model}___results.jsonl")
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         answers.append(str(path))
-    sets = shlex.join(["--set", asked_set, trials, *answers])
+    answered = shlex.join([*answers, "--sets", trials])
     summaries = root / "summaries.parquet"
     commands = {
-        summaries: f"worldsense summarize {sets}",
-        root / "comparisons.parquet": f"worldsense compare {sets}",
+        summaries: f"summarize {answered}",
+        root / "comparisons.parquet": f"compare {answered}",
         root / "reproduction.parquet": f"reproduction check {summaries}",
         root / "skins.parquet": "worldsense skins tabulate",
         root / "samples.parquet": f"worldsense tabulate-samples {trials}",

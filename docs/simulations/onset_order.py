@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe_lab.contracts import ONE_SEED, REACHED
-from worldprobe_lab.curves import agree, interval_of_rank
+from worldprobe_lab.curves import agree_on_order, interval_of_rank
 
 STEPS = np.unique(np.geomspace(1, 10_000, 15).round())
 #: Groups (domains), their clusters (pairs of concepts), and items of each.
@@ -60,7 +60,7 @@ def simulate(runs: int, is_shared: bool = True) -> pd.Series:
         every = pd.concat(cells)
         key = ["series", "model", "seed", "eval_type", "grouping", "group"]
         onsets = every[key].drop_duplicates().assign(level=LEVEL, status=REACHED)
-        found = agree(onsets, every, run).iloc[0]
+        found = agree_on_order(onsets, every, run).iloc[0]
         rows.append(
             {
                 "correlation": found["correlation"],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from worldprobe.analysis.clusters import crossed_means
 from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, build_panel, cluster_codes
-from worldprobe.benchmarks.ewok.analysis.summarize import compared_values, summarize
+from worldprobe.benchmarks.ewok.analysis.summarize import compared_values, item_means
 from worldprobe.benchmarks.ewok.contracts import COMPARED, Judgements
 from worldprobe.benchmarks.ewok.vocabulary import RELIABILITY
 from worldprobe.contracts import read_tables
@@ -19,7 +19,7 @@ from worldprobe.contracts import read_tables
 def main(paths: list[Path]) -> None:
     """Print all numbers of some judgements of the same items."""
     rows = read_tables(paths, Judgements, COLUMNS)
-    summaries = summarize(rows)
+    summaries = item_means(rows)
     overall = summaries.query("condition == 'all' and metric in @COMPARED")
     panel = build_panel(rows)
     for metric in COMPARED:

@@ -105,7 +105,7 @@ def measure(folder: Path, trials: pd.DataFrame) -> tuple[pd.DataFrame, dict[str,
     """
     from worldprobe.benchmarks.worldsense.inference.ask import ask
     from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
-    from worldprobe.benchmarks.worldsense.settings import Asking
+    from worldprobe.benchmarks.worldsense.settings import TrialAsking
     from worldprobe.inference.store import open_store
     from worldprobe.models.transformers_engine import open_engine
 
@@ -113,7 +113,7 @@ def measure(folder: Path, trials: pd.DataFrame) -> tuple[pd.DataFrame, dict[str,
     store = open_store(folder / "answers", engine)
     rows, tokens = [], {}
     for way in WAYS:
-        frame, facts = ask(trials, engine, load_prompt_set(way), store, Asking())
+        frame, facts = ask(trials, engine, load_prompt_set(way), store, TrialAsking())
         tokens = facts["answer_tokens"]
         answers = trials[["trial_id", "problem", "gold"]].merge(frame, on="trial_id")
         for kind, group in answers.groupby(answers["problem"].map(problem_type)):

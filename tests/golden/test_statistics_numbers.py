@@ -9,9 +9,9 @@ import pytest
 
 from simulated_judgements import simulate_features, simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.analysis import regression
-from worldprobe.benchmarks.ewok.analysis.compare import compare_models
+from worldprobe.benchmarks.ewok.analysis.compare import compare_on_items
 from worldprobe.benchmarks.ewok.analysis.regression import build_design, fit_fixed_effects
-from worldprobe.benchmarks.ewok.analysis.summarize import summarize
+from worldprobe.benchmarks.ewok.analysis.summarize import item_means
 
 SUMMARY = [0.625, 0.597222, 0.659722, 0.499669, 0.73915]
 SUMMARY_BY_TEMPLATE = [0.508975, 0.731371]
@@ -39,7 +39,7 @@ def test_summaries(study):
     wanted = "condition == 'all' and metric == 'accuracy' and grouping == 'overall'"
     columns = ["mean", "low", "high", "ci_low", "ci_high"]
     by_pair, by_template = (
-        summarize(study[0], cluster).query(wanted).set_index("model")[columns].round(6).loc["ant"]
+        item_means(study[0], cluster).query(wanted).set_index("model")[columns].round(6).loc["ant"]
         for cluster in ("concept_pair", "template")
     )
     assert by_pair.tolist() == SUMMARY
@@ -47,7 +47,7 @@ def test_summaries(study):
 
 
 def test_comparisons(study):
-    row = compare_models(study[0]).query("grouping == 'overall'").iloc[0]
+    row = compare_on_items(study[0]).query("grouping == 'overall'").iloc[0]
     assert [
         round(row[c], 6) for c in ("difference", "ci_low", "ci_high", "p", "p_holm")
     ] == COMPARISON

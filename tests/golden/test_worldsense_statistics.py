@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.worldsense.analysis.answers import Series, read_series
+from worldprobe.benchmarks.worldsense.analysis.answers import AnswerSeries, read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import Questions, read_questions
 from worldprobe.benchmarks.worldsense.analysis.statistics import compute_statistics
 
@@ -29,14 +29,14 @@ def questions(worldsense_release: Path) -> Questions:
 
 
 @pytest.fixture(scope="module")
-def series(worldsense_release: Path, questions: Questions) -> list[Series]:
+def series(worldsense_release: Path, questions: Questions) -> list[AnswerSeries]:
     return read_series(
         sorted((worldsense_release / "test_set" / "results").glob("*.bz2")), questions
     )
 
 
 @pytest.fixture(scope="module")
-def statistics(questions: Questions, series: list[Series]) -> pd.DataFrame:
+def statistics(questions: Questions, series: list[AnswerSeries]) -> pd.DataFrame:
     return compute_statistics(questions, series)
 
 
@@ -102,7 +102,7 @@ def test_every_printed_digit_of_four_tables_comes_out(
 
 
 def test_corrected_gold_answers_move_one_problem_only(
-    statistics: pd.DataFrame, questions: Questions, series: list[Series]
+    statistics: pd.DataFrame, questions: Questions, series: list[AnswerSeries]
 ) -> None:
     assert int((questions.gold["released"] != questions.gold["corrected"]).sum()) == 564
     by_problem = statistics[

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worldprobe.benchmarks.ewok.materials.documents import Place
+from worldprobe.benchmarks.ewok.materials.documents import MaterialsLine
 from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.benchmarks.ewok.materials.samplers import FixedSampler, IndependentSampler
@@ -31,7 +31,7 @@ def filler_classes(draw):
             Filler(text, {column: draw(st.sampled_from(VALUES)) for column in COLUMNS})
             for text in texts
         ]
-        classes[name] = FillerClass(name, COLUMNS, tuple(rows), Place(""))
+        classes[name] = FillerClass(name, COLUMNS, tuple(rows), MaterialsLine(""))
     return classes
 
 

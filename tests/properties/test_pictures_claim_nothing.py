@@ -30,7 +30,7 @@ from worldprobe.contracts import Table
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
-from worldprobe.report.model_names import Model, Roster
+from worldprobe.report.model_names import Roster, ShownModel
 from worldprobe.report.sheet import ABSENT
 from worldprobe_lab import contracts as lab
 from worldprobe_training import contracts as training
@@ -38,7 +38,9 @@ from worldprobe_training import contracts as training
 MODELS = "first,second,second+10k"
 ROSTER = Roster(
     {
-        name: Model(name, name.capitalize(), family="fam", parameters=10**8 * (1 + n), position=n)
+        name: ShownModel(
+            name, name.capitalize(), family="fam", parameters=10**8 * (1 + n), position=n
+        )
         for n, name in enumerate(MODELS.split(","))
     }
 )

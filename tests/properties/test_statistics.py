@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.analysis.clusters import crossed_means
 from worldprobe.analysis.comparisons import stars
-from worldprobe.benchmarks.ewok.analysis.judge import compare_scores, judge_target_scores
-from worldprobe.benchmarks.ewok.analysis.summarize import summarize
+from worldprobe.benchmarks.ewok.analysis.judge import judge_scores, judge_target_scores
+from worldprobe.benchmarks.ewok.analysis.summarize import item_means
 from worldprobe.benchmarks.ewok.vocabulary import RELIABILITY
 
 LOGPROBS = st.lists(st.integers(-30, -1).map(float), min_size=8, max_size=8)
@@ -48,7 +48,7 @@ def test_only_the_order_of_scores_matters(values, factor):
     st.floats(0, 5),
 )
 def test_every_pair_is_exactly_one_of_right_wrong_tied_or_missing(pairs, near_tie):
-    accuracy, is_tie, is_near_tie, is_missing = compare_scores(*np.array(pairs).T, near_tie)
+    accuracy, is_tie, is_near_tie, is_missing = judge_scores(*np.array(pairs).T, near_tie)
     kinds = np.stack([accuracy == 1, accuracy == 0, is_tie, is_missing])
     assert (kinds.sum(axis=0) == 1).all()
     assert not (is_near_tie & (is_tie | is_missing)).any()
@@ -63,7 +63,7 @@ def test_means_lie_in_their_range_and_groups_make_up_the_whole(
     rows = simulate_judgements(
         items, np.zeros((1, len(items), 2)), ["m"], "logprobs", seed, share_tied
     )
-    table = summarize(rows)
+    table = item_means(rows)
     means = table[(table["condition"] == "all") & (table["grouping"] != RELIABILITY)]
     assert (means["low"] <= means["mean"] + 1e-9).all()
     assert (means["mean"] <= means["high"] + 1e-9).all()

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from worldprobe.models.prefix_trie import ROW_WIDTH, pack, row_width
+from worldprobe.models.prefix_trie import ROW_WIDTH, pack_sequences, row_width
 
 TOKENS = st.lists(st.integers(0, 3), min_size=1, max_size=12)
 SEQUENCES = st.lists(
@@ -25,7 +25,7 @@ WIDTHS = st.integers(4, 40)
 )  # one is the beginning of the next
 @example([((0, 0, 0, 0, 0), 1), ((0, 0, 0, 0, 0, 0), 1)], 4)
 def test_every_sequence_is_in_one_row_and_can_be_read_off_it(sequences, width):
-    rows = pack(sequences, width)
+    rows = pack_sequences(sequences, width)
     assert sorted(m for row in rows for m in row.members) == list(range(len(sequences)))
     for row in rows:
         assert len(row.tokens) <= max(width, max(len(sequences[m][0]) - 1 for m in row.members))
@@ -44,7 +44,7 @@ def test_every_sequence_is_in_one_row_and_can_be_read_off_it(sequences, width):
 
 @given(SEQUENCES, WIDTHS)
 def test_the_mask_shows_each_node_its_own_beginning_and_nothing_else(sequences, width):
-    for row in pack(sequences, width):
+    for row in pack_sequences(sequences, width):
         mask = row.ancestors(len(row.tokens) + 2)
         for node in range(len(row.tokens)):
             seen, at = set(), node
@@ -59,7 +59,7 @@ def test_the_mask_shows_each_node_its_own_beginning_and_nothing_else(sequences, 
 def test_the_rows_do_not_depend_on_the_order_of_the_sequences(sequences, width, random):
     distinct = sorted(set(sequences))
     shuffled = random.sample(distinct, len(distinct))
-    one, other = pack(distinct, width), pack(shuffled, width)
+    one, other = pack_sequences(distinct, width), pack_sequences(shuffled, width)
     assert [row.tokens for row in one] == [row.tokens for row in other]
 
 

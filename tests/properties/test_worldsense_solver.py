@@ -9,8 +9,8 @@ from worldprobe.benchmarks.worldsense.problems import worlds as solver
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     Relation,
     before,
-    between,
     holds,
+    is_between,
     read_description,
     read_relation,
     rename,
@@ -25,7 +25,7 @@ def linear(size: int, *, unknown: bool = False):
     one = st.integers(0, size - 1)
     return st.one_of(
         pair.map(lambda e: before(*e)),
-        triple.map(lambda e: between(*e)),
+        triple.map(lambda e: is_between(*e)),
         one.map(lambda e: Relation("first", (e,))),
         one.map(lambda e: Relation("last", (e,))),
     )
@@ -48,7 +48,7 @@ def test_counts_and_verdicts_are_those_of_all_orders(problem) -> None:
     assert solver.count_worlds(size, description) == len(worlds)
     if worlds:
         true = sum(holds(query, place) for place in worlds)
-        assert solver.decide(size, description, query) == (
+        assert solver.decide_query(size, description, query) == (
             "all" if true == len(worlds) else "some" if true else "none"
         )
 
@@ -68,13 +68,13 @@ def test_an_unknown_entity_is_one_more_in_every_world(description, entities) -> 
     for query in (
         before(-1, entities[0]),
         before(entities[0], -1),
-        between(-1, *entities[:2]),
-        between(entities[0], -1, entities[1]),
+        is_between(-1, *entities[:2]),
+        is_between(entities[0], -1, entities[1]),
     ):
         asked = Relation(query.kind, tuple(4 if e < 0 else e for e in query.entities))
         true = sum(holds(asked, place) for place in worlds)
         assert (
-            solver.decide(4, description, query)
+            solver.decide_query(4, description, query)
             == ("all" if true == len(worlds) else "some" if true else "none")
             == "some"
         )

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from command_line import run
+from worldprobe.analysis.comparisons import compare_scores
 from worldprobe.analysis.summaries import summarize_scores
 from worldprobe.benchmark import Evaluated
 from worldprobe.benchmarks import find, listed
@@ -21,7 +22,7 @@ from worldprobe.errors import UserError
 from worldprobe.models.engine import Scored
 from worldprobe.models.engine_types import Transformers
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import Model, Roster
+from worldprobe.report.model_names import Roster, ShownModel
 from worldprobe.report.page import Material
 from worldprobe_explorer.rows import read_rows
 
@@ -343,6 +344,28 @@ def test_a_study_names_the_file_and_key_of_a_mistake(
     assert fix.startswith("  fix: Choose one of noun, right, wrong, kind")
 
 
+def test_pairs_of_models_are_a_table_of_its_page_overall_and_by_group(tmp_path: Path) -> None:
+    """A study computed them, and nothing showed them."""
+    benchmark = find(write(tmp_path, groups={"kind": "noun"}))
+    shown = {one.name: one for one in benchmark.displays}["pairs_of_models"]
+    assert shown.section in [section.id for section in benchmark.page.sections]
+    assert [shown.is_wanted({"models": models}, {}) for models in (["a"], ["a", "b"])] == [0, 1]
+    rows = pd.DataFrame(
+        {
+            **{"model": "first", "eval_type": "logprobs", "condition": "main", "status": "ok"},
+            **{"metric": "accuracy", "unit": [f"i{number}" for number in range(200)]},
+            **{"cluster": [f"c{number % 20}" for number in range(200)], "value": 1.0},
+            "kind": ["plant", "animal"] * 100,
+        }
+    )
+    half = (rows.index % 3 > 0).astype(float)
+    scores = pd.concat([rows, rows.assign(model="second", value=half)])
+    sheet = shown(compare_scores(scores, ["kind"]), Roster({}), Provenance())
+    assert list(sheet.frame["group"]) == ["all", "animal", "plant"]
+    assert list(sheet.frame["difference"]) == pytest.approx([0.335, 0.33, 0.34])
+    assert sheet.finding.startswith("1 of 1 pairs differs")
+
+
 def compose(folder: Path, models: dict[str, float], **of_model: object) -> tuple[str, object]:
     """The part of models that are right about such shares of 300 items, of three targets each."""
     benchmark = find(write(folder, targets=["right", "{{ wrong }}", "noun"]))
@@ -362,7 +385,10 @@ def compose(folder: Path, models: dict[str, float], **of_model: object) -> tuple
     path = folder / "summaries.parquet"
     write_table(summarize_scores(pd.DataFrame(rows)), Summaries, path, Provenance())
     roster = Roster(
-        {model: Model(model, model.capitalize(), **of_model.get(model, {})) for model in models}
+        {
+            model: ShownModel(model, model.capitalize(), **of_model.get(model, {}))
+            for model in models
+        }
     )
     part = benchmark.page.compose(Material(path, roster))
     return re.sub(r"<[^>]+>", "", str(part.lead)), part

@@ -80,7 +80,8 @@ def test_the_default_study_asks_a_real_model_and_three_controls(
     assert found["score"] == found["judge"] == 4
     assert found["train_control"] == 3
     assert found["fetch_model"] == 1
-    assert found["fit_mixed_model"] == found["fit_fixed_effects"] == found["summarize"] == 1
+    assert found["fit_mixed_model"] == found["fit_fixed_effects"] == 1
+    assert found["summarize"] == found["compare"] == 2
     assert found["run_notebook"] == 2
     assert not any("figures/scaling.svg" in line for line in commands(default)), (
         "all four have one size"

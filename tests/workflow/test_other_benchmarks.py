@@ -133,8 +133,11 @@ def test_a_study_of_them_runs_to_its_report_without_the_model_that_fails(
         assert scores["value"].mean() == pytest.approx(overall["mean"]["one"])
         assert overall["n"].to_dict() == {"one": len(scores), "two": len(scores)}
         assert len(pd.read_parquet(results / name / "comparisons.parquet")) == len(expected)
+        pairs = pd.read_csv(results / name / "tables" / "pairs_of_models.csv")
+        assert sorted(pairs["group"]) == sorted(expected)
     assert (results / "aaa" / "tables" / "hardest_domain.tex").is_file()
     page = (results / "report.html").read_text()
+    assert page.count("Pairs of models on the same items") == 2
     assert page.index('<div id="aaa" class="part">') < page.index(
         '<div id="small_blimp" class="part">'
     )

@@ -73,13 +73,13 @@ def planned(
         return done.stdout + done.stderr
 
     def jobs(*arguments: str) -> Counter[str]:
-        told = run("--dry-run", *arguments).partition("Job stats:")[2].partition("total")[0]
+        whole = run("--dry-run", *arguments)
+        told = whole.partition("Job stats:")[2].partition("total")[0]
+        counted = re.findall(r"^(\w+) +(\d+)$", told, re.MULTILINE)
+        of_benchmark = re.findall(r"Summarising accuracy \((\w+)\)", whole)
         return Counter(
-            {
-                name: int(n)
-                for name, n in re.findall(r"^(\w+) +(\d+)$", told, re.MULTILINE)
-                if name != "all"
-            }
+            {name: int(n) for name, n in counted if name != "all"}
+            | {f"summarize {name}": 1 for name in of_benchmark}
         )
 
     with pytest.MonkeyPatch.context() as patch:
@@ -127,16 +127,16 @@ CODE_EDITS = {
     "figures": (
         "worldprobe/benchmarks/ewok/figures/design.py",
         {"draw_figure", "print_table", "build_report"},
-        {"judge", "summarize", "summarize_trials", "fit_mixed_model"},
+        {"judge", "summarize ewok", "summarize worldsense", "fit_mixed_model"},
     ),
     "a template of the page": (
         "worldprobe/report/assets/methods.html.jinja",
         {"build_report"},
-        {"judge", "summarize"},
+        {"judge", "summarize ewok"},
     ),
     "a statistic": (
         "worldprobe/benchmarks/ewok/analysis/summarize.py",
-        {"summarize", "summarize_trials", "judge", "pool_domains", "print_table", "build_report"},
+        {"summarize ewok", "summarize worldsense", "judge", "pool_domains", "print_table"},
         {*()},
     ),
     "a script of R": (
@@ -147,12 +147,12 @@ CODE_EDITS = {
     "an extension": (
         "worldprobe_lab/pooling.py",
         {"pool_domains"},
-        {"judge", "summarize", "summarize_trials", "lay_out_lists"},
+        {"judge", "summarize ewok", "summarize worldsense", "lay_out_lists"},
     ),
     "the page of items": (
         "worldprobe_explorer/worth.py",
         {"explore"},
-        {"judge", "summarize", "draw_figure", "pool_domains"},
+        {"judge", "summarize ewok", "draw_figure", "pool_domains"},
     ),
 }
 

@@ -28,7 +28,7 @@ import yaml
 
 from command_line import check_success
 from worldprobe.contracts import read_table
-from worldprobe.operations.settings import Settings, read_settings
+from worldprobe.operations.settings import StudySettings, read_settings
 from worldprobe.settings import merge, read_registry, read_yaml
 from worldprobe_lab.contracts import CheckpointScores, Curves, Onsets
 
@@ -60,7 +60,7 @@ FAULTS = {
 ONE_FILE = "results/slurm/ewok/scores/main/logprobs/{}.parquet"
 
 
-def settings_of(repository: Path, files: list[str]) -> Settings:
+def settings_of(repository: Path, files: list[str]) -> StudySettings:
     """A study as Snakemake reads it from these files, with the folders of its control models."""
     merged: dict[str, Any] = {}
     for path in files:

@@ -110,9 +110,19 @@ def missing_of_benchmark(wildcards):
     return missing_option([model for model in MISSING if answers(study, model)])
 
 
-def analysed_tables(command, benchmark):
-    """What ``summarize`` or ``compare`` reads of a benchmark."""
-    return ANALYSED[benchmark].analysed[command](ANSWERED)
+def analysed_answers(command, benchmark):
+    """What ``summarize`` or ``compare`` reads of a benchmark: what models answered."""
+    return ANALYSED[benchmark].analysed[command].answers(ANSWERED, ALL_WITH_ANSWERS)
+
+
+def analysed_others(command, benchmark):
+    """What either reads besides."""
+    return ANALYSED[benchmark].analysed[command].others(study)
+
+
+def analysed_options(command, benchmark):
+    """What the study states for either, as options."""
+    return options(ANALYSED[benchmark].analysed[command].options(study))
 
 
 def code_of_benchmark(wildcards):

@@ -1,10 +1,11 @@
-# From scores or judgements to means and comparisons, for every benchmark that says what they are (``Benchmark.analysed``).
+# From answers, judgements or scores to means and comparisons, for every benchmark (``Benchmark.analysed``).
 
 
 rule summarize:
     """Means per model and group, with intervals."""
     input:
-        tables=by_wildcard("benchmark", partial(analysed_tables, "summarize")),
+        answers=by_wildcard("benchmark", partial(analysed_answers, "summarize")),
+        others=by_wildcard("benchmark", partial(analysed_others, "summarize")),
     output:
         summary_table="<results>/{benchmark}/summaries.parquet",
     log:
@@ -17,18 +18,20 @@ rule summarize:
     conda:
         "../../envs/analysis.yaml"
     params:
+        stated=by_wildcard("benchmark", partial(analysed_options, "summarize")),
         missing=missing_of_benchmark,
         code=code_of_benchmark,
     message:
         "Summarising accuracy ({wildcards.benchmark})"
     shell:
-        "worldprobe summarize {input.tables:q} {params.missing} --out {output.summary_table:q} &> {log:q}"
+        "worldprobe summarize {input.answers:q} {params.stated} {params.missing} --out {output.summary_table:q} &> {log:q}"
 
 
 rule compare:
     """Is one model better than another, or than a baseline? Paired tests, overall and by group."""
     input:
-        tables=by_wildcard("benchmark", partial(analysed_tables, "compare")),
+        answers=by_wildcard("benchmark", partial(analysed_answers, "compare")),
+        others=by_wildcard("benchmark", partial(analysed_others, "compare")),
     output:
         comparison_table="<results>/{benchmark}/comparisons.parquet",
     log:
@@ -41,9 +44,10 @@ rule compare:
     conda:
         "../../envs/analysis.yaml"
     params:
+        stated=by_wildcard("benchmark", partial(analysed_options, "compare")),
         missing=missing_of_benchmark,
         code=code_of_benchmark,
     message:
         "Comparing models in pairs ({wildcards.benchmark})"
     shell:
-        "worldprobe compare {input.tables:q} {params.missing} --out {output.comparison_table:q} &> {log:q}"
+        "worldprobe compare {input.answers:q} {params.stated} {params.missing} --out {output.comparison_table:q} &> {log:q}"

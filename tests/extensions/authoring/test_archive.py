@@ -31,6 +31,9 @@ from worldprobe.operations.record import recorded_settings
 from worldprobe.settings import read_study
 from worldprobe_authoring.search import open_content
 
+#: Of the study.
+TABLES = ("accuracy", "pairs_of_models")
+
 
 @pytest.fixture
 def pairs(finished_pairs, tmp_path, monkeypatch):
@@ -65,7 +68,7 @@ def test_what_is_shown_and_what_it_is_drawn_from_is_packed_and_nothing_else(pack
         "small/summaries.parquet",
         "small/scores/one.parquet",
         "small/scores/two.parquet",
-        *(f"small/tables/accuracy.{form}" for form in forms),
+        *(f"small/tables/{name}.{form}" for name in TABLES for form in forms),
     }
     assert {"README.md", "provenance.json", "config/mine.yaml", "config/models.yaml"} <= set(packed)
     assert {"workflow/Snakefile", "workflow/rules/report.smk", "LICENSE"} <= set(packed)
@@ -129,7 +132,9 @@ def test_a_study_is_opened_without_its_benchmark_registry_and_models(pairs, else
     elsewhere()
     archive = open_archive("../home/mine.zip")
     assert archive.settings.study["models"] == ["one", "two"]
-    assert [(one.name, shown.name) for one, shown in archive.displays()] == [("small", "accuracy")]
+    assert [(one.name, shown.name) for one, shown in archive.displays()] == [
+        ("small", name) for name in TABLES
+    ]
     assert archive.as_drawn() == []
     note = Path("results/mine/archive.json")
     unpack("../home/mine.zip", note)

@@ -13,7 +13,7 @@ import pytest
 import pyzipper
 
 from command_line import run
-from worldprobe.benchmarks.ewok.materials.materials import Source
+from worldprobe.benchmarks.ewok.materials.materials import MaterialsFiles
 from worldprobe.cli import main
 from worldprobe_authoring.search import Wordings, read_wordings, search_folder
 
@@ -22,7 +22,7 @@ SENTENCE = "Mehitabel slowly moves the hose downward with one hand."
 
 @pytest.fixture
 def wordings(protected):
-    return read_wordings(Source(protected))
+    return read_wordings(MaterialsFiles(protected))
 
 
 @pytest.mark.parametrize(

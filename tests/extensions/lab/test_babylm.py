@@ -106,7 +106,7 @@ def checkpoint(tiny_checkpoint, gap_checkpoint):
 
 def judged(
     rows: pd.DataFrame, folder: Path, backend: str, answers: Path, rules: str
-) -> challenge.Judged:
+) -> challenge.JudgedRows:
     from worldprobe_lab import babylm_cli as babylm
 
     kind = BACKENDS[backend]
@@ -219,7 +219,9 @@ def test_intervals_hold_for_other_pairs_of_concepts_and_the_average_is_that_of_d
     right = np.random.default_rng(0).integers(0, 2, (2, len(rows))).astype(float)
     none = np.zeros(right.shape, bool)
     found = validate(
-        challenge.summarize(rows, {"chck_1M": challenge.Judged(right, none, none)}, "m", "causal"),
+        challenge.means_by_rule(
+            rows, {"chck_1M": challenge.JudgedRows(right, none, none)}, "m", "causal"
+        ),
         BabylmSummaries,
     )
     overall = found[found["grouping"] == "overall"].set_index("metric").loc["babylm"]
@@ -228,8 +230,11 @@ def test_intervals_hold_for_other_pairs_of_concepts_and_the_average_is_that_of_d
     )
     assert overall["ci_low"] < overall["mean"] < overall["ci_high"]
     assert overall["interval_over"] == "pairs of concepts"
-    plain = challenge.summarize(
-        rows.assign(concept_a=None), {"chck_1M": challenge.Judged(right, none, none)}, "m", "causal"
+    plain = challenge.means_by_rule(
+        rows.assign(concept_a=None),
+        {"chck_1M": challenge.JudgedRows(right, none, none)},
+        "m",
+        "causal",
     )
     assert set(plain["interval_over"]) == {"items"}
     assert plain["n_clusters"].max() > found["n_clusters"].max()

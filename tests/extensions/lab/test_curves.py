@@ -22,7 +22,7 @@ from worldprobe_lab.contracts import (
     OrderAgreements,
 )
 from worldprobe_lab.curves import (
-    agree,
+    agree_on_order,
     compare_series,
     crossing,
     differences,
@@ -192,7 +192,7 @@ def trainings_of(
 
 def test_trainings_agree_on_the_order_of_onsets():
     places = [1.0, 2.0, 3.0, 4.0, 1.0, 9.0]
-    same = agree(*trainings_of({"a": places, "b": places})).iloc[0]
+    same = agree_on_order(*trainings_of({"a": places, "b": places})).iloc[0]
     assert (
         same["correlation"],
         same["same_items"],
@@ -205,11 +205,13 @@ def test_trainings_agree_on_the_order_of_onsets():
         6,
         5,
     )
-    other = agree(*trainings_of({"a": places, "b": [4.0, 3.0, 2.0, 1.0, 4.0, 9.0]})).iloc[0]
+    other = agree_on_order(*trainings_of({"a": places, "b": [4.0, 3.0, 2.0, 1.0, 4.0, 9.0]})).iloc[
+        0
+    ]
     assert other["ci_low"] < other["correlation"] < 0 < other["ci_high"]
-    few = agree(*trainings_of({"a": places[:4], "b": places[:4]})).iloc[0]
+    few = agree_on_order(*trainings_of({"a": places[:4], "b": places[:4]})).iloc[0]
     assert np.isnan([few["correlation"], few["ci_low"], few["same_items"]]).all()
-    single = agree(*trainings_of({"a": places, "b": places}, clusters=1)).iloc[0]
+    single = agree_on_order(*trainings_of({"a": places, "b": places}, clusters=1)).iloc[0]
     assert single["n"] == 0, "one cluster has no halves"
 
 
@@ -224,7 +226,7 @@ def test_trainings_on_the_same_items_are_not_alike_for_that(measurement):
 def test_onsets_are_compared_at_one_level_alone():
     onsets, table = trainings_of({name: [1.0, 2.0, 3.0, 4.0, 1.0, 9.0] for name in "ab"})
     onsets["level"] = np.linspace(0.55, 0.7, len(onsets))
-    assert agree(onsets, table)["level"].tolist() == [pytest.approx(0.625)]
+    assert agree_on_order(onsets, table)["level"].tolist() == [pytest.approx(0.625)]
 
 
 def test_two_series_are_compared_at_each_checkpoint_and_over_all_with_one_correction():
@@ -257,7 +259,7 @@ def test_means_over_seeds_of_two_series_are_compared_with_one_another(tmp_path):
         parts = [cells(names, f"d{number}", "domain") for number in range(6)]
         found.append((trace(pd.concat(parts), "steps", {})[1], pd.concat(parts)))
     onsets, every = (pd.concat(tables) for tables in zip(*found, strict=True))
-    table = agree(onsets, every)
+    table = agree_on_order(onsets, every)
     assert len(table) == 7  # pairs of four trainings, and one of two means
     assert (table["seed_a"] == ALL_SEEDS).sum() == (table["seed_b"] == ALL_SEEDS).sum() == 1
     write_table(table, OrderAgreements, tmp_path / "order.parquet", Provenance())

@@ -102,10 +102,10 @@ def test_items_are_compared_with_forms_and_a_file_with_other_orders(
 
 def test_words_that_are_not_shown_to_differ_come_with_what_the_test_would_have_found():
     """ "No sign that they are filled differently" was said at any power."""
-    from worldprobe_lab.leak import Effect
+    from worldprobe_lab.leak import LeakEffect
     from worldprobe_lab.leak_cli import _in_words
 
-    effect = Effect(0.4, -0.9, 1.7, 0.2, 1.987, 12, 40)
+    effect = LeakEffect(0.4, -0.9, 1.7, 0.2, 1.987, 12, 40)
     said = _in_words(
         "ant", dict.fromkeys(("logprob", "accuracy", "word_frequency"), effect), 0.6, 3
     )

@@ -18,7 +18,7 @@ from worldprobe.provenance import Provenance
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Roster
 from worldprobe_lab.contracts import ALL_SEEDS, NEVER
-from worldprobe_lab.curves import agree, trace
+from worldprobe_lab.curves import agree_on_order, trace
 from worldprobe_lab.learning_curves import (
     PEOPLE,
     PEOPLE_OF_PAPER,
@@ -173,7 +173,7 @@ def test_tables_print_the_onsets_spreads_and_agreements_that_were_computed(trace
     assert any("cannot be compared" in note for note in sheet.notes)
     one_level = DISPLAYS["ewok_onset_table"](onsets.assign(level=0.6), roster=Roster())
     assert not any("cannot be compared" in note for note in one_level.notes)
-    agreements = agree(onsets, cells_of(curves))
+    agreements = agree_on_order(onsets, cells_of(curves))
     order = DISPLAYS["ewok_onset_order"](agreements, roster=Roster())
     assert len(order.frame) == len(agreements) > 0
     headings = [column.heading for column in order.columns]
@@ -260,7 +260,7 @@ def test_the_papers_people_have_a_mean_overall_and_in_each_domain():
 def test_every_table_is_printed_and_every_figure_drawn(traced):
     curves, onsets = traced
     tables = {"curves": curves, "onsets": onsets, "summaries": NOBODY}
-    tables["order_agreements"] = agree(onsets, cells_of(curves))
+    tables["order_agreements"] = agree_on_order(onsets, cells_of(curves))
     style.apply_settings()
     for display in DISPLAYS.values():
         shown = display(*(tables[one.name] for one in display.inputs), roster=Roster())

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from generated_trials import make_trials, other_answers
-from worldprobe.benchmarks.worldsense.analysis.answers import Series
+from worldprobe.benchmarks.worldsense.analysis.answers import AnswerSeries
 from worldprobe.benchmarks.worldsense.analysis.questions import add_properties, from_frame
-from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
+from worldprobe.benchmarks.worldsense.analysis.summarize import tuple_means
 from worldprobe.benchmarks.worldsense.contracts import Summaries
 from worldprobe.benchmarks.worldsense.problems.problems import (
     Cell,
@@ -33,7 +33,7 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     before,
     changed,
     count_worlds,
-    decide,
+    decide_query,
     rename,
 )
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
@@ -138,7 +138,7 @@ def test_the_solver_agrees_with_plain_simulation(seed: int) -> None:
     if ends:
         a, b = rng.sample(range(4), 2)
         true = sum(a in end and b in end and end.index(a) < end.index(b) for end in ends)
-        assert decide(5, described, before(a, b)) == (
+        assert decide_query(5, described, before(a, b)) == (
             "all" if true == len(ends) else "some" if true else "none"
         )
 
@@ -225,8 +225,8 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     gold = questions.gold["corrected"]
     is_right = (questions.tuples["updates"].to_numpy(int) <= 2)[questions.tuple_of]
     answers = np.where(is_right, gold, other_answers(gold)).astype(np.int8)
-    found = summarize(
-        "test-motion", questions, [Series("constrained", "short", answers[None, :], {})]
+    found = tuple_means(
+        "test-motion", questions, [AnswerSeries("constrained", "short", answers[None, :], {})]
     )
     path = tmp_path_factory.mktemp("motion") / "summaries.parquet"
     keys = list(Summaries.Config.key)
@@ -307,7 +307,7 @@ def score(cell: Cell, seen: Callable[[Description], Description]) -> float:
     """
     right = 0.0
     for core in cores(cell):
-        verdict = decide(cell.size, seen(core.description), core.queries[0])
+        verdict = decide_query(cell.size, seen(core.description), core.queries[0])
         right += {"all": 1.0, "none": 0.0, "some": 0.5}[verdict]
     return right / len(cores(cell))
 
@@ -333,7 +333,7 @@ def test_rules_that_ask_about_another_moment_have_their_known_scores(kept: list[
             )  # where newcomers are asked about, it is undecided
             with_moment = [core for core in cores(cell) if core.description[-1].kind in MOMENTS]
             agree = [
-                decide(cell.size, at_last(core.description), core.queries[0]) == "all"
+                decide_query(cell.size, at_last(core.description), core.queries[0]) == "all"
                 for core in with_moment
             ]
             assert sum(agree) * 2 == len(agree), cell

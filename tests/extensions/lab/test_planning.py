@@ -10,7 +10,7 @@ from worldprobe.benchmarks.ewok.contracts import COMPARED, Judgements
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import Model, Roster
+from worldprobe.report.model_names import Roster, ShownModel
 from worldprobe_lab.contracts import (
     Orders,
     Plans,
@@ -19,7 +19,7 @@ from worldprobe_lab.contracts import (
 from worldprobe_lab.displays import pooled_domains, study_sizes
 from worldprobe_lab.planning import plan_studies, pool_means, versions_needed
 
-ROSTER = Roster({name: Model(id=name, name=name) for name in ("ant", "bee")})
+ROSTER = Roster({name: ShownModel(id=name, name=name) for name in ("ant", "bee")})
 
 
 @pytest.fixture(scope="module")

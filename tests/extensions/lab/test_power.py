@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from worldprobe.analysis.clusters import crossed_means
-from worldprobe.analysis.components import Part
+from worldprobe.analysis.components import VarianceComponent
 from worldprobe.errors import UserError
 from worldprobe_lab.power import (
-    Raters,
+    RaterModel,
     Replicates,
     Variances,
     plan,
@@ -170,7 +170,10 @@ def test_a_study_of_replicates_finds_what_was_planned_and_nothing_where_there_is
         variances, 0.02, [40], [n_versions], replicates=replicates, n_replicates=[n_runs]
     ).detectable[0]
     means = runs.mean(axis=(3, 4))
-    others = [Part(means[:, side].var(axis=1, ddof=1) / n_runs, n_runs - 1) for side in range(2)]
+    others = [
+        VarianceComponent(means[:, side].var(axis=1, ddof=1) / n_runs, n_runs - 1)
+        for side in range(2)
+    ]
     cluster, version = (labels.ravel() for labels in np.indices((40, n_versions)))
     found = []
     for difference in (0.0, planned):
@@ -215,7 +218,7 @@ def test_five_raters_tell_what_fewer_and_more_raters_would_find(asked, n_raters)
     random = np.random.default_rng(n_raters)
     n_targets = (2, 40_000) if asked is contrasts else 40_000
     clear = 0.4 + 0.8 * random.standard_normal(n_targets)
-    mean, between, chance = Raters.of(*asked(random, clear, 5), 5).accuracy(n_raters)
+    mean, between, chance = RaterModel.of(*asked(random, clear, 5), 5).accuracy(n_raters)
     first, second = (right(asked(random, clear, n_raters)[0]) for _ in range(2))
     assert mean == pytest.approx(first.mean(), abs=0.015)
     assert between == pytest.approx(np.cov(first, second)[0, 1], abs=0.01)
@@ -230,7 +233,7 @@ def test_what_raters_add_goes_down_with_their_number_and_as_many_change_nothing(
         + 0.6 * random.standard_normal((2, len(CLUSTER), 6))
     )
     differences, errors = ratings(random, clear, 4)
-    raters = Raters.of(differences.ravel(), errors.ravel(), 4)
+    raters = RaterModel.of(differences.ravel(), errors.ravel(), 4)
     model = (random.random(clear.shape) < 1 / (1 + np.exp(-clear))).mean(axis=0)
     values = np.stack([right(differences).mean(axis=0), model])
     same, more = (variances_with_people(values, CLUSTER, raters, n) for n in (4, 40))

@@ -20,7 +20,7 @@ from worldprobe_training.contamination import (
     in_trials,
     read_tests,
 )
-from worldprobe_training.training_files import Dialogue
+from worldprobe_training.training_files import TrainingDialogue
 
 SKINS = read_skins()
 
@@ -37,10 +37,11 @@ def test_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def dialogues(texts: list[str], answers: list[str] | None = None) -> list[Dialogue]:
+def dialogues(texts: list[str], answers: list[str] | None = None) -> list[TrainingDialogue]:
     said = answers or ["yes"] * len(texts)
     return [
-        Dialogue(f"line {k}", (Message("user", text),), said[k]) for k, text in enumerate(texts)
+        TrainingDialogue(f"line {k}", (Message("user", text),), said[k])
+        for k, text in enumerate(texts)
     ]
 
 

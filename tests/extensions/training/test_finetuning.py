@@ -13,7 +13,7 @@ from worldprobe.benchmarks.worldsense.contracts import Summaries
 from worldprobe.benchmarks.worldsense.outputs import asked_models
 from worldprobe.benchmarks.worldsense.skins.vocabulary import LINEAR_PROBLEMS
 from worldprobe.contracts import validate
-from worldprobe.report.model_names import Model, Roster
+from worldprobe.report.model_names import Roster, ShownModel
 from worldprobe.settings import read_study
 from worldprobe_training import displays, external, trainings
 from worldprobe_training.contracts import Trainings
@@ -152,7 +152,7 @@ def test_figure_5_has_each_variant_in_its_order_and_the_papers_means(
 ) -> None:
     order = ("reader", "reader+2k", "reader+10k")  # as a study's registry has them
     roster = Roster(
-        {model: Model(model, model, position=place) for place, model in enumerate(order)}
+        {model: ShownModel(model, model, position=place) for place, model in enumerate(order)}
     )
     frame = displays.finetuning(summaries, roster)
     ours = frame[frame["base"] == "reader"]

@@ -23,7 +23,7 @@ from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
 from worldprobe_training import tuning
-from worldprobe_training.lessons import Material
+from worldprobe_training.lessons import TokenisedLessons
 from worldprobe_training.settings import Tuning
 from worldprobe_training.tuning import Curriculum, last_checkpoint, lessons_per_pass
 
@@ -272,7 +272,7 @@ def test_a_pass_takes_as_many_lessons_as_memory_is_meant_for() -> None:
 
 
 def test_the_plan_masks_what_does_not_count() -> None:
-    material = Material(
+    material = TokenisedLessons(
         np.arange(5, dtype=np.int32),
         np.array([2, 5]),
         np.array([False, True, False, False, True]),
@@ -360,7 +360,7 @@ def test_a_model_in_which_packed_lessons_see_each_other_is_refused(
         for weight in model.parameters():
             weight.mul_(20)
     ids = np.arange(40, 80, dtype=np.int32)
-    material = Material(ids, np.array([8, 20, 40]), np.ones(40, bool), ("a", "b", "c"))
+    material = TokenisedLessons(ids, np.array([8, 20, 40]), np.ones(40, bool), ("a", "b", "c"))
     curriculum = Curriculum(material, None, np.arange(3))
     tuning.check_pass("base", model, curriculum, 0, Tuning(steps=1))
     before = type(model).forward

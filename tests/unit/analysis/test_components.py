@@ -5,7 +5,13 @@ import pytest
 from scipy import optimize, special, stats
 
 from worldprobe.analysis.clusters import crossed_means
-from worldprobe.analysis.components import Components, Part, interval, korn_graubard, p_value
+from worldprobe.analysis.components import (
+    Components,
+    VarianceComponent,
+    interval,
+    korn_graubard,
+    p_value,
+)
 
 #: samples of each simulated study.
 N = 2000
@@ -14,10 +20,10 @@ N = 2000
 def balanced(n_clusters, n_versions, sd_cluster, sd_version, sd_cell):
     """The true components of a mean over clusters in versions."""
     cells = sd_cell**2 / (n_clusters * n_versions)
-    clusters = Part(np.array([sd_cluster**2 / n_clusters + cells]), n_clusters - 1.0)
+    clusters = VarianceComponent(np.array([sd_cluster**2 / n_clusters + cells]), n_clusters - 1.0)
     return Components(
         clusters,
-        Part(np.array([sd_version**2 / n_versions + cells]), n_versions - 1.0),
+        VarianceComponent(np.array([sd_version**2 / n_versions + cells]), n_versions - 1.0),
         np.array([cells]),
     )
 
@@ -41,7 +47,7 @@ def test_the_smallest_difference_is_found_in_four_of_five_samples(n_versions, sd
 
 
 def test_with_clusters_alone_power_is_that_of_students_t():
-    components = Components(Part(np.array([0.04, 0.01]), 11.0))
+    components = Components(VarianceComponent(np.array([0.04, 0.01]), 11.0))
     critical = stats.t.isf(0.025, 11)
     shift = 0.3 / np.array([0.2, 0.1])
     expected = stats.nct.sf(critical, 11, shift) + stats.nct.cdf(-critical, 11, shift)
@@ -51,14 +57,18 @@ def test_with_clusters_alone_power_is_that_of_students_t():
 
 def test_half_an_interval_is_banerjees_sum_of_the_parts():
     parts = Components(
-        Part(np.full(3, 2.0), 9.0),
-        Part(np.array([0.0, 1.0, 50.0]), 2.0),
-        others=(Part(np.full(3, 0.5), 4.0),),
+        VarianceComponent(np.full(3, 2.0), 9.0),
+        VarianceComponent(np.array([0.0, 1.0, 50.0]), 2.0),
+        others=(VarianceComponent(np.full(3, 0.5), 4.0),),
     )
     t = {df: stats.t.isf(0.025, df) for df in (9, 2, 4)}
     expected = np.sqrt(t[9] ** 2 * 2 + t[2] ** 2 * np.array([0, 1, 50]) + t[4] ** 2 * 0.5)
     np.testing.assert_allclose(interval(np.zeros(3), parts)[1], expected)
-    cells = Components(Part(np.array([2.0]), 9.0), Part(np.array([1.0]), 2.0), np.array([0.7]))
+    cells = Components(
+        VarianceComponent(np.array([2.0]), 9.0),
+        VarianceComponent(np.array([1.0]), 2.0),
+        np.array([0.7]),
+    )
     assert cells.variance[0] == pytest.approx(2.3), "cells are in both, and count once"
     assert interval(np.zeros(1), cells)[1][0] == pytest.approx(np.sqrt(t[9] ** 2 * 1.3 + t[2] ** 2))
 
@@ -70,7 +80,9 @@ def test_no_share_of_the_parts_makes_the_test_wrong_too_often(df, added):
     random = np.random.default_rng(df)
     versions = added * random.chisquare(df, 5000) / df
     mean = np.sqrt(1 + added) * random.standard_normal(5000)
-    p = p_value(mean, Components(Part(np.ones(5000), 1000.0), Part(versions, df)))
+    p = p_value(
+        mean, Components(VarianceComponent(np.ones(5000), 1000.0), VarianceComponent(versions, df))
+    )
     assert (p < 0.05).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 5000)
     assert (p < 0.01).mean() < 0.01 + 3 * np.sqrt(0.01 / 5000)
 
@@ -91,9 +103,9 @@ def test_a_share_has_clopper_and_pearsons_interval(share, n):
 
 
 def test_bounds_of_other_values_than_shares_shift_the_interval_only():
-    parts = Components(Part(np.array([0.01]), 9.0))
+    parts = Components(VarianceComponent(np.array([0.01]), 9.0))
     share = np.array(interval(np.array([0.8]), parts, (0.0, 1.0)))
-    twice = Components(Part(np.array([0.04]), 9.0))
+    twice = Components(VarianceComponent(np.array([0.04]), 9.0))
     assert interval(np.array([0.6]), twice, (-1.0, 1.0)) == pytest.approx(2 * share - 1)
 
 
@@ -135,7 +147,8 @@ def test_p_is_small_only_where_the_interval_of_that_level_is():
     n, n_versions = 20000, 3
     versions = 0.02**2 / n_versions * random.chisquare(n_versions - 1, n) / (n_versions - 1)
     parts = Components(
-        Part(1e-4 * random.chisquare(60, n) / 60, 60.0), Part(versions, n_versions - 1.0)
+        VarianceComponent(1e-4 * random.chisquare(60, n) / 60, 60.0),
+        VarianceComponent(versions, n_versions - 1.0),
     )
     p = p_value(np.sqrt(1e-4 + 0.02**2 / n_versions) * random.standard_normal(n), parts)
     for level in (0.05, 0.01, 0.001):  # Holm's correction needs the small ones

@@ -6,7 +6,7 @@ import pytest
 
 from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.analysis.reliability import halve, split_half, step_up
-from worldprobe.benchmarks.ewok.analysis.summarize import summarize
+from worldprobe.benchmarks.ewok.analysis.summarize import item_means
 from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.vocabulary import RELIABILITY
 from worldprobe.contracts import validate
@@ -63,7 +63,7 @@ def test_summaries_have_the_reliability_of_each_series():
     apart = pd.factorize(items["domain"])[0] / 2 - 1
     log_odds = np.stack([apart, np.zeros(len(items))])[:, :, None].repeat(2, axis=2)
     judged = simulate_judgements(items, log_odds, ["profiled", "flat"], "logprobs", 3)
-    table = validate(summarize(judged.assign(filling="own")), Summaries)
+    table = validate(item_means(judged.assign(filling="own")), Summaries)
     rows = table[table["grouping"] == RELIABILITY].set_index(["metric", "model"])
     assert set(rows.index) == {
         (metric, model) for metric in ("accuracy", "pairing") for model in ("profiled", "flat")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from worldprobe.analysis.clusters import crossed_means
-from worldprobe.analysis.comparisons import compare_models, compare_scores, corrected
+from worldprobe.analysis.comparisons import compare_pairs, compare_scores, corrected
 from worldprobe.analysis.summaries import Group, summarize_scores
 from worldprobe.contracts import column, validate
 from worldprobe.contracts.results import ALL, OVERALL, Comparisons, Scores, Summaries
@@ -117,7 +117,7 @@ def test_no_number_of_comparisons_makes_a_clear_difference_uncertain() -> None:
     models = [f"m{n}" for n in range(50)]
     values = np.stack([rng.random(400) < (0.9 if n % 2 else 0.3) for n in range(50)]).astype(float)
     group = Group(OVERALL, ALL, np.arange(400), np.arange(400) // 20, "clusters")
-    table = compare_models(
+    table = compare_pairs(
         models, values, [group], lambda v, g, tested: crossed_means(v, g.cluster, tested=tested)
     )
     table = corrected(table, ["grouping"])

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from command_line import run
-from worldprobe.benchmarks.ewok.analysis.summarize import summarize
+from worldprobe.benchmarks.ewok.analysis.summarize import item_means
 from worldprobe.benchmarks.ewok.contracts import (
     Items,
     Judgements,
@@ -123,7 +123,7 @@ def test_prompts_may_ask_about_a_share_which_is_judged_alone_and_beside_log_prob
     assert run(f"judge {item_table} {' '.join(outs)} --out {' '.join(judged)}") == 0
     tables = [read_table(path, Judgements) for path in judged]
     assert [table.item_id.nunique() for table in tables] == [6, 2]
-    summaries = summarize(pd.concat(tables, ignore_index=True))
+    summaries = item_means(pd.concat(tables, ignore_index=True))
     rows = summaries.query("metric == 'accuracy' and condition == 'all'").set_index(
         ["eval_type", "grouping", "group"]
     )

@@ -6,7 +6,7 @@ pytest.importorskip("transformers")
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.models.chat import Encoder, render, turn_ends
+from worldprobe.models.chat import Encoder, render_chat, turn_ends
 from worldprobe.models.engine import Message
 
 ASK = [{"role": "user", "content": "Is it?"}]
@@ -31,13 +31,13 @@ def tokenizer(tiny_checkpoint):
 )
 def test_a_template_that_writes_todays_date_writes_the_same_date_every_day(tokenizer, day):
     tokenizer.chat_template = "Today is " + day + ". {{ messages[0]['content'] }}"
-    assert render(tokenizer, ASK) == "Today is 26 Jul 2024. Is it?"
+    assert render_chat(tokenizer, ASK) == "Today is 26 Jul 2024. Is it?"
 
 
 def test_without_a_template_a_conversation_is_refused(tokenizer):
     tokenizer.chat_template = None
     with pytest.raises(UserError, match="no chat template"):
-        render(tokenizer, ASK)
+        render_chat(tokenizer, ASK)
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,12 @@ def test_without_a_template_a_conversation_is_refused(tokenizer):
 def test_a_template_that_leaves_a_message_out_is_refused(tokenizer, template):
     tokenizer.chat_template = template
     with pytest.raises(UserError, match=r"does not write the text of the (system|user)'s message"):
-        render(tokenizer, [{"role": "system", "content": "Be brief."}, *ASK])
+        render_chat(tokenizer, [{"role": "system", "content": "Be brief."}, *ASK])
 
 
 def test_a_template_may_trim_a_message(tokenizer):
     tokenizer.chat_template = "{% for m in messages %}{{ m['content'] | trim }}{% endfor %}"
-    assert render(tokenizer, [{"role": "user", "content": " Is it?\n"}]) == "Is it?"
+    assert render_chat(tokenizer, [{"role": "user", "content": " Is it?\n"}]) == "Is it?"
 
 
 BODY = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"

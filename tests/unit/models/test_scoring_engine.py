@@ -227,7 +227,7 @@ def test_scores_of_a_model_made_by_hand_are_the_numbers_on_paper():
         [math.log(0.375)],
         [math.log(0.375), math.log(0.5)],
     ]
-    packed = dict(passes.rows(prefix_trie.pack(sequences, 16), sequences))
+    packed = dict(passes.rows(prefix_trie.pack_sequences(sequences, 16), sequences))
     for i, expected in enumerate(by_hand):
         assert passes.plain(*sequences[i]) == pytest.approx(expected, abs=1e-6)
         assert passes.padded(sequences)[i] == pytest.approx(expected, abs=1e-6)
@@ -287,7 +287,9 @@ def test_a_text_that_spells_a_special_token_is_flagged(tiny_checkpoint, context,
 def test_a_fast_path_that_would_give_other_numbers_is_not_used(tiny_checkpoint, monkeypatch):
     folder = tiny_checkpoint("llama", "sentencepiece")
     monkeypatch.setattr(
-        prefix_trie.Row, "ancestors", lambda self, width: prefix_trie.np.tri(width, dtype=bool)
+        prefix_trie.PackedRow,
+        "ancestors",
+        lambda self, width: prefix_trie.np.tri(width, dtype=bool),
     )
     engine = open_engine(str(folder))
     assert engine.mode == "batches"

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from worldprobe.models.forward import ForwardPasses, Prefix  # noqa: E402
 from worldprobe.models.generation import RoomyLayer  # noqa: E402
-from worldprobe.models.prefix_trie import Row  # noqa: E402
+from worldprobe.models.prefix_trie import PackedRow  # noqa: E402
 from worldprobe.models.transformers_engine import TransformersEngine, open_engine  # noqa: E402
 
 
@@ -82,14 +82,14 @@ def test_a_model_that_ignores_a_mask_or_positions_or_looks_at_its_batch(
     ("place", "name", "fault", "mode", "agree"),
     [
         (
-            Row,
+            PackedRow,
             "ancestors",
             lambda self, width: np.ones((width, width), dtype=bool),
             "batches",
             ["cache", "padding"],
         ),
         (
-            Row,
+            PackedRow,
             "depths",
             property(lambda self: list(range(len(self.tokens))), lambda *_: None),
             "batches",

@@ -14,7 +14,7 @@ from worldprobe.contracts import read_provenance
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import made_by_model
 from worldprobe.models.engine import Decoding, Loglikelihood, Message
-from worldprobe.models.stand_ins import is_of_rehearsal, make_stand_in, read_description
+from worldprobe.models.stand_ins import is_of_rehearsal, make_stand_in, read_stand_in
 from worldprobe.models.transformers_engine import open_engine
 from worldprobe.provenance import REHEARSAL_MARK, Provenance
 from worldprobe.settings.registry import REHEARSAL_ENDPOINT
@@ -27,7 +27,7 @@ QUESTIONS = [Loglikelihood("The lamp fell.", f"It {word}.") for word in ("broke"
 
 def make(described: str, folder: Path) -> str:
     folder.mkdir()
-    make_stand_in(*read_description(described), name=folder.name, folder=folder)
+    make_stand_in(*read_stand_in(described), name=folder.name, folder=folder)
     return str(folder)
 
 
@@ -35,7 +35,7 @@ def make(described: str, folder: Path) -> str:
 def test_a_stand_in_is_of_its_architecture_and_scores_like_a_model(
     described: str, tmp_path: Path
 ) -> None:
-    architecture, kind, is_chat = read_description(described)
+    architecture, kind, is_chat = read_stand_in(described)
     folder = make(described, tmp_path / "model")
     assert AutoConfig.from_pretrained(folder).model_type == architecture
     engine = open_engine(folder, kind=kind)

@@ -8,11 +8,11 @@ import pytest
 
 from worldprobe.benchmarks import downloads, without_downloads
 from worldprobe.operations import access, costs
-from worldprobe.operations.settings import Settings, read_files
+from worldprobe.operations.settings import StudySettings, read_files
 from worldprobe.operations.status import left_out, missing_models, refused, unfetched
 from worldprobe.settings import read_yaml
 
-Papers = Callable[[], Settings]
+Papers = Callable[[], StudySettings]
 #: The models whose owners ask for a token or a key.
 GATED = {
     *("gemma_2b", "gemma_7b", "gemma_1.1_2b", "gemma_1.1_7b", "Llama_3_8B", "Llama_3_70B"),

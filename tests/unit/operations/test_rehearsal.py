@@ -15,7 +15,7 @@ from worldprobe.contracts import read_provenance, write_table
 from worldprobe.operations.rehearsal import STEPS
 from worldprobe.operations.resources import needs
 from worldprobe.operations.settings import (
-    Settings,
+    StudySettings,
     read_settings,
     shown_registry,
     weight_files,
@@ -36,7 +36,7 @@ def rehearsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A function: a study -> its settings in a rehearsal, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
 
-    def read(study: dict[str, Any], cards: dict[str, Any] | None = None) -> Settings:
+    def read(study: dict[str, Any], cards: dict[str, Any] | None = None) -> StudySettings:
         if cards:
             Path("cards.yaml").write_text(yaml.safe_dump(cards))
             study = {"registry": "cards.yaml"} | study

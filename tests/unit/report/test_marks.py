@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
-from worldprobe.report.model_names import Model, Roster
+from worldprobe.report.model_names import Roster, ShownModel
 from worldprobe.report.origins import LISTED, flags_note, flags_sheet
 
 NAN = float("nan")
@@ -39,7 +39,9 @@ def flagged(n_models):
         f"m{n}": {"Likert, free, no examples": {"of": 200, "no_numeral": 2 * n + 1}}
         for n in range(n_models)
     }
-    roster = Roster({name: Model(name, name.upper(), position=n) for n, name in enumerate(flags)})
+    roster = Roster(
+        {name: ShownModel(name, name.upper(), position=n) for n, name in enumerate(flags)}
+    )
     return Provenance(details={"flags": flags}), roster
 
 

@@ -12,7 +12,7 @@ from worldprobe.benchmark import Asking, table
 from worldprobe.contracts import column
 from worldprobe.contracts.results import Scores, Summaries
 from worldprobe.models.engine import Loglikelihood, Scored
-from worldprobe.report.sheet import Column, Sheet, decimals
+from worldprobe.report.sheet import Sheet, SheetColumn, decimals
 from worldprobe.settings.blocks import Block, Count
 
 #: Domain -> word, its opposite, and a word that is near to it.
@@ -76,8 +76,8 @@ def hardest_domain(summaries: pd.DataFrame) -> Sheet:
         .reset_index()
     )
     columns = (
-        Column("Domain", ("group",), is_number=False),
-        Column("Accuracy", ("mean",), decimals(3)),
+        SheetColumn("Domain", ("group",), is_number=False),
+        SheetColumn("Accuracy", ("mean",), decimals(3)),
     )
     return Sheet("Hardest domain", means, columns)
 

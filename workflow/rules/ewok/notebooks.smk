@@ -6,7 +6,7 @@ rule run_notebook:
     input:
         notebook=notebook_file,
         summary_table="<ewok>/summaries.parquet",
-        judgement_tables=ewok_outputs.summarized(ANSWERED),
+        judgement_tables=ewok_outputs.judged_for_means(ANSWERED),
         materials=BUILTIN_FILES,
     output:
         fragment="<results>/notebooks/{notebook}.html",

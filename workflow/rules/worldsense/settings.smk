@@ -3,7 +3,7 @@
 
 from worldprobe.benchmarks.worldsense import outputs as worldsense_outputs
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set, prompt_file
-from worldprobe.benchmarks.worldsense.settings import Asking, Part
+from worldprobe.benchmarks.worldsense.settings import TrialAsking, Subset
 from worldprobe.benchmarks.worldsense.skins.skins import skin_files
 from worldprobe.models.registry import chat_template
 
@@ -21,12 +21,12 @@ SKIN_FILES = list(
 #: Which skins are read, and in which version of the wording, as options.
 WORDING = options(worldsense, ("skin_folder", "wording_version"))
 #: Which part of a set the study asks for, as options.
-SUBSET = options(worldsense, Part.model_fields)
+SUBSET = options(worldsense, Subset.model_fields)
 #: How many of its trials are taken, as an option.
 SAMPLE = options(sample=worldsense["limit"])
 #: The same of solved trials for examples, with the seed after the study's.
 EXAMPLES = {"seed": worldsense["seed"] + 1, "per_cell": worldsense["asking"]["examples_per_cell"]}
-EXAMPLES_SUBSET = options(worldsense | EXAMPLES, Part.model_fields)
+EXAMPLES_SUBSET = options(worldsense | EXAMPLES, Subset.model_fields)
 
 #: The sets that are asked, and their trials.
 ASKED_SETS = worldsense_outputs.asked_sets(study)
@@ -48,12 +48,6 @@ EXAMPLE_TABLES = [
     worldsense_outputs.examples_table(study, name)
     for name in (SHOWING if len(SHOWING) < 2 else ASKED_SETS)
 ]
-#: What models and rules answered; and every set with its trials and these, as options.
-RESPONSE_TABLES = worldsense_outputs.response_tables(study, ALL_WITH_ANSWERS)
-ANSWERED_SETS = options(
-    set=worldsense_outputs.answered_sets(study, ALL_WITH_ANSWERS),
-    skin_folder=worldsense["skin_folder"],
-)
 
 
 def released_set(wildcards):
@@ -68,7 +62,7 @@ def asking_options(wildcards):
     spending = ("max_requests", "max_tokens") if wildcards.model in SERVED else ()
     return options(
         how | {"chat_template": chat_template(how, card)},
-        (*Asking.model_fields, *spending),
+        (*TrialAsking.model_fields, *spending),
         prompting=list(dict.fromkeys(lists)) if len(set(lists)) == 1 else lists,
         skin_folder=worldsense["skin_folder"],
         examples=EXAMPLE_TABLES,

@@ -2,21 +2,24 @@
 from here.
 
 Its scores, means and comparisons are made by the shared rules, ``worldprobe evaluate`` evaluates
-single models in it, and the report has its part with a table of accuracies; tables and figures of
-its own come after that.
+single models in it, and the report has its part with tables of accuracies and of pairs of models;
+tables and figures of its own come after that.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pandas as pd
 
 from worldprobe.benchmark import (
+    Analysis,
     Asking,
     Benchmark,
+    Computed,
     Display,
     Evaluated,
     Evaluation,
@@ -28,8 +31,8 @@ from worldprobe.benchmark import (
     Study,
     table,
 )
-from worldprobe.contracts import Table, read_provenance, read_table
-from worldprobe.contracts.results import OVERALL, Comparisons, Summaries
+from worldprobe.contracts import Table, read_provenance, read_table, read_tables
+from worldprobe.contracts.results import OVERALL, Comparisons, Scores, Summaries
 from worldprobe.engines import refuse_others
 from worldprobe.errors import UserError
 from worldprobe.extensions import load
@@ -43,6 +46,7 @@ from worldprobe.report.findings import (
     lead_in_words,
     lead_values,
     models_sheet,
+    pairs_finding,
     read_overall,
     warn_of_few,
 )
@@ -59,16 +63,22 @@ from worldprobe.report.origins import (
 from worldprobe.report.page import Material, Part, notices, render_template
 from worldprobe.report.results import benchmark_result, sample_of
 from worldprobe.report.sheet import (
+    DETECTABLE,
     INTERVAL,
     MODEL_ONCE,
+    MORE_THAN_POSSIBLE,
     Sheet,
     number_column,
+    show_p,
     text_column,
     whole_number,
 )
 from worldprobe.settings.blocks import Block
 
+#: Versions of means and comparisons of scores.
+SUMMARIES, COMPARISONS = 7, 7
 SECTION = Section("accuracy", "Accuracy", "The share of items that a model is right about.")
+PAIRS = Section("pairs", "Pairwise comparisons", "Do two models differ on the same items?")
 
 
 def asked(
@@ -100,6 +110,7 @@ def asked(
         chance: what guessing reaches; None where that differs from item to item.
         source: its YAML file, if it has one.
     """
+    groupings = cast("type[Scores]", scores).groupings()
 
     def root(study: Study) -> str:
         return StudyPaths.of(study).benchmark(name)
@@ -107,15 +118,30 @@ def asked(
     def answers(study: Study, model: str) -> list[str]:
         return [f"{root(study)}/scores/{model}.parquet"] if model in study["models"] else []
 
-    def scored(study: Study) -> list[str]:
-        return [path for model in study["models"] for path in answers(study, model)]
+    def scored(study: Study, models: Sequence[str]) -> list[str]:
+        return [path for model in models for path in answers(study, model)]
+
+    def means_of(files: Sequence[Path]) -> Computed:
+        from worldprobe.analysis.summaries import summarize_scores
+
+        found = read_tables(files, scores)
+        return Computed(summarize_scores(found, groupings), found["model"].unique())
+
+    def pairs_of(files: Sequence[Path]) -> Computed:
+        from worldprobe.analysis.comparisons import compare_scores
+
+        found = read_tables(files, scores)
+        return Computed(compare_scores(found, groupings), found["model"].unique())
 
     def outputs(study: Study, _registry: Registry) -> list[str]:
         stems = ["summaries", *["comparisons"] * (len(study["models"]) > 1)]
-        return [*scored(study), *(f"{root(study)}/{stem}.parquet" for stem in stems)]
+        return [
+            *scored(study, study["models"]),
+            *(f"{root(study)}/{stem}.parquet" for stem in stems),
+        ]
 
     def page_files(study: Study, models: Sequence[str]) -> PageFiles | None:
-        found = tuple(path for model in models for path in answers(study, model))
+        found = tuple(scored(study, models))
         pairs = f"{root(study)}/comparisons.parquet" if len(found) > 1 else ""
         return (
             PageFiles(f"{root(study)}/summaries.parquet", made_from=found, comparisons=pairs)
@@ -132,10 +158,13 @@ def asked(
         settings=settings,
         outputs=outputs,
         answers=answers,
-        analysed={"summarize": scored, "compare": scored},
+        analysed={
+            "summarize": Analysis(means_of, Summaries, SUMMARIES, scored),
+            "compare": Analysis(pairs_of, Comparisons, COMPARISONS, scored),
+        },
         rule=f"ask_{name}",
-        displays=(print_accuracy, *displays),
-        page=Page((SECTION, *sections), Input(Summaries), compose, page_files),
+        displays=(*DISPLAYS, *displays),
+        page=Page((SECTION, PAIRS, *sections), Input(Summaries), compose, page_files),
         scores=scores,
         evaluation=evaluation(name, title, chance, source, asking, settings),
         asking=asking,
@@ -184,12 +213,61 @@ def print_accuracy(summaries: pd.DataFrame, roster: Roster, provenance: Provenan
         INTERVAL,
         number_column("Items", "n", whole_number),
     )
-    stated = provenance.details
-    return Sheet(
-        f"Accuracy, {stated.get('definition', {}).get('title', stated['benchmark'])}",
-        shown,
-        columns,
+    return Sheet(f"Accuracy, {_title(provenance)}", shown, columns)
+
+
+def has_several_models(study: Study) -> bool:
+    """Whether there are models to compare."""
+    return len(study["models"]) > 1
+
+
+@table(
+    inputs=[Comparisons],
+    section=PAIRS.id,
+    title="Pairs of models",
+    name="pairs_of_models",
+    caption=(
+        "Difference of accuracy on the same items for each pair of models; paired test over"
+        " clusters of items, with Holm's correction within each grouping."
+    ),
+    when=has_several_models,
+)
+def print_pairs(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance) -> Sheet:
+    """Every pair of models, overall and by group."""
+    rows = _overall_first(comparisons.sort_values(["grouping", "group"], kind="stable"))
+    rows = rows.assign(**{f"name_{side}": roster.names(rows[f"model_{side}"]) for side in "ab"})
+    columns = (
+        text_column("Items by", "grouping", once=True),
+        text_column("Group", "group", once=True),
+        text_column("Model A", "name_a"),
+        text_column("Model B", "name_b"),
+        number_column("A", "mean_a"),
+        number_column("B", "mean_b"),
+        number_column("A − B", "difference"),
+        INTERVAL,
+        number_column("p", "p", show_p),
+        number_column("p (Holm)", "p_holm", show_p),
+        DETECTABLE,
+        number_column("Items", "n", whole_number),
     )
+    return Sheet(
+        f"Pairs of models on the same items, {_title(provenance)}",
+        rows,
+        columns,
+        finding=pairs_finding(rows[rows["grouping"] == OVERALL]),
+        notes=(MORE_THAN_POSSIBLE,),
+        group="grouping",
+    )
+
+
+#: Tables that every such benchmark has.
+DISPLAYS = (print_accuracy, print_pairs)
+
+
+def _title(provenance: Provenance) -> str:
+    """The title of the benchmark that a table is of, or else its name."""
+    stated = provenance.details
+    return str(stated.get("definition", {}).get("title") or stated.get("benchmark", ""))
 
 
 def _compose(

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar
 from worldprobe.engines import Offers, Workload
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from worldprobe.contracts import Table
     from worldprobe.settings import Block
 
@@ -386,6 +388,56 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
+class Computed:
+    """What a benchmark computes from its answers: means, or comparisons.
+
+    Attributes:
+        table: rows of the contract of its ``Analysis``.
+        models: whose answers were read.
+        details: what the provenance of the table says of it.
+        inputs: name -> file that was read besides the answers.
+        seed: of what was drawn; None: nothing was.
+        warnings: what is said of the numbers while they are made.
+        notes: what is printed below comparisons.
+        template: package and file of the text that prints comparisons; "": that of any benchmark.
+        shown: values of the template; None: the overall comparisons, as ``rows``.
+    """
+
+    table: pd.DataFrame
+    models: Collection[str] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, Path] = field(default_factory=dict)
+    seed: int | None = None
+    warnings: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    template: str = ""
+    shown: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """How a benchmark's answers become means, or comparisons: what the shared command
+    (``worldprobe summarize``, ``worldprobe compare``) and rule do with them.
+
+    Attributes:
+        compute: files of answers, and the options of the command that it names -> ``Computed``; it
+            imports SciPy inside.
+        contract: of the table.
+        method: version of the computation.
+        answers: study, models with answers -> the files that the rule computes it from.
+        others: study -> the other files that are read.
+        options: study -> options of the command.
+    """
+
+    compute: Callable[..., Computed]
+    contract: type[Table]
+    method: int
+    answers: Callable[[Study, Sequence[str]], list[str]] = lambda _study, _models: []
+    others: Callable[[Study], list[str]] = lambda _study: []
+    options: Callable[[Study], Mapping[str, Any]] = lambda _study: {}
+
+
+@dataclass(frozen=True)
 class Asking:
     """What a benchmark asks and how responses become scores; ``asked`` says what follows from it.
 
@@ -450,9 +502,10 @@ class Benchmark:
         answers: study, model -> the files that evaluating the model leaves.
         rule: the rule that evaluates a model.
         workload: study, card of a model -> what the model is asked; None where nobody can say.
-        analysed: command, ``summarize`` or ``compare`` -> a function of the study that gives the
-            tables which the shared rule of this name takes (``workflow/rules/scores.smk``), if the
-            benchmark has no rules of its own for them.
+        analysed: command, ``summarize`` or ``compare`` -> what it and the rule of this name
+            (``workflow/rules/scores.smk``) do with the benchmark's answers.
+        answer_tables: the tables that these commands take for its answers, besides ``scores``.
+        answer_files: endings of other files that they take for them.
         downloads: study -> what it needs from elsewhere besides models: a file of
             ``resources/sources.yaml``, or the name of a baseline -> the file that its fetch makes.
         without_downloads: block of settings, names of downloads that cannot be had -> the block
@@ -461,8 +514,7 @@ class Benchmark:
         complete: study, registry -> the registry with what depends on the study.
         displays: its tables and figures, those of one section in the order of the report.
         page: its part of the report, if it has one.
-        scores: its form of ``contracts.results.Scores``, if the shared commands compute its
-            summaries and comparisons: ``answers`` are then tables of scores.
+        scores: its form of ``contracts.results.Scores``, if ``answers`` are tables of scores.
         reproduce: files of a study -> its published numbers next to ours
             (``analysis.reproduction.Checked``): the summaries, the folder of published numbers, and
             options of ``reproduction check`` that it understands.
@@ -483,7 +535,9 @@ class Benchmark:
     answers: Callable[[Study, str], list[str]] = nothing
     rule: str = ""
     workload: Callable[[Study, Mapping[str, Any]], Workload | None] = _unknown
-    analysed: Mapping[str, Callable[[Study], list[str]]] = field(default_factory=dict)
+    analysed: Mapping[str, Analysis] = field(default_factory=dict)
+    answer_tables: tuple[type[Table], ...] = ()
+    answer_files: tuple[str, ...] = ()
     downloads: Callable[[Study], dict[str, str]] = _no_downloads
     without_downloads: Callable[[Mapping[str, Any], Collection[str]], dict[str, Any] | None] = (
         _unchanged

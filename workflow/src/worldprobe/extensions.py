@@ -41,9 +41,8 @@ class Extension:
         adds: a function of study and registry: cards that are added to the registry, or replace
             others.
         outputs: a function of the study: files that it is for.
-        compares: name of a table -> what ``worldprobe compare`` does with files of it: a function
-            of the files that gives comparisons, details of their provenance, and the template that
-            prints them with its values.
+        compares: name of a table -> the ``benchmark.Analysis`` by which ``worldprobe compare``
+            compares files of it.
         rehearses: a function of study and registry that makes what takes long small, in place.
         checks: what is checked, as ``skin`` -> a function of it that gives what is wrong, or
             nothing.
@@ -227,10 +226,12 @@ def pages_of(study: Mapping[str, Any], folder: str) -> list[str]:
     return [page for page in pages() if f"{folder}/{page}" in outputs(study)]
 
 
-def comparing(
-    table: str,
-) -> Callable[[list[Path]], tuple[Any, dict[str, Any], str, dict[str, Any]]] | None:
-    """What compares files of a table, if an extension does."""
+def comparing(table: str) -> Any:
+    """The ``benchmark.Analysis`` of an extension that compares files of a table; None: none does.
+
+    Args:
+        table: its name.
+    """
     for extension in extensions():
         if table in extension.compares:
             return load(extension.compares[table])

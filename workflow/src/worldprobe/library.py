@@ -261,4 +261,4 @@ def compare_models(*judgements: pd.DataFrame, metric: str = "accuracy") -> pd.Da
         raise UserError(
             "judgements", f"have an accuracy of {odd.iloc[0]}; a target's is 0, 0.5 or 1.", fix
         )
-    return compare.compare_models(rows, metric=metric)
+    return compare.compare_on_items(rows, metric=metric)

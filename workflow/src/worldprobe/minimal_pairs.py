@@ -296,7 +296,7 @@ def describe(
         question=pairs.question,
         settings=Block,
         asking=Asking(
-            lambda _settings: list_items(pairs, path, files),
+            lambda _settings: list_pairs(pairs, path, files),
             partial(ask_pair, pairs.join),
             partial(judge_pair, pairs.margins, pairs.length_normalisation),
             logprobs=pairs.logprobs,
@@ -354,7 +354,7 @@ def judge_pair(
     return 1.0 if least > 0 else 0.5 if least == 0 else 0.0
 
 
-def list_items(pairs: MinimalPairs, path: str, files: Sequence[str]) -> pd.DataFrame:
+def list_pairs(pairs: MinimalPairs, path: str, files: Sequence[str]) -> pd.DataFrame:
     """One row per item.
 
     Raises:

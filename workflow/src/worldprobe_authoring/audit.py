@@ -152,7 +152,7 @@ def _solve(
         return str(answer), found
     if not n_worlds:
         return "none", "the description contradicts itself: it has no world"
-    verdict = worlds.decide(size, description, query)
+    verdict = worlds.decide_query(size, description, query)
     if verdict == "all":
         return answer or "none", f"the query is true in {_every(n_worlds)}"
     if verdict == "none":

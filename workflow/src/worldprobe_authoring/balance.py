@@ -33,7 +33,7 @@ _FLIPS = 4000
 
 
 @dataclass(frozen=True)
-class Pairs:
+class SentencePairs:
     """The different pairs of sentences of one part of the templates, and the pair of concepts that
     each belongs to.
 
@@ -95,7 +95,7 @@ def cramers_v(counts: np.ndarray) -> float:
     return float(association(counts.astype(int))) if min(counts.shape) > 1 else 0.0
 
 
-def sentence_pairs(templates: pd.DataFrame, part: str) -> Pairs:
+def sentence_pairs(templates: pd.DataFrame, part: str) -> SentencePairs:
     """The different pairs of targets or of contexts, in the order of the templates.
 
     Args:
@@ -105,7 +105,7 @@ def sentence_pairs(templates: pd.DataFrame, part: str) -> Pairs:
     numbered = templates.assign(cluster=number_concept_pairs(templates))
     different = numbered.drop_duplicates(["domain", f"{part}1", f"{part}2"])
     sides = [[spelt(text) for text in different[f"{part}{side}"]] for side in (1, 2)]
-    return Pairs(
+    return SentencePairs(
         sides[0], sides[1], different["domain"].to_numpy(str), different["cluster"].to_numpy()
     )
 
@@ -241,7 +241,7 @@ def word_cues(templates: pd.DataFrame, seed: int = 0) -> WordCues:
     )
 
 
-def _side_counts(pairs: Pairs) -> tuple[list[str], np.ndarray, np.ndarray]:
+def _side_counts(pairs: SentencePairs) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Words of enough pairs of concepts; how often each is on one side alone, shape (pairs of
     concepts, words) per side.
     """

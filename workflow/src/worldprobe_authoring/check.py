@@ -21,7 +21,7 @@ from worldprobe.benchmarks.ewok.materials.compile import (
     targets_for,
     without_template,
 )
-from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
+from worldprobe.benchmarks.ewok.materials.documents import MaterialsLine, Problems
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.materials import Domain, Materials, MetaTemplate, Segment
 from worldprobe.benchmarks.ewok.materials.opened import check_slots, open_templates
@@ -77,7 +77,7 @@ def check_templates(templates: pd.DataFrame, problems: Problems) -> None:
 
 def _warn(problems: Problems, template_id: str, problem: str) -> None:
     problems.warn(
-        Place("templates", 0, template_id),
+        MaterialsLine("templates", 0, template_id),
         problem,
         "Look at the contexts, and at symmetric, of these concepts.",
     )
@@ -127,7 +127,9 @@ def check_sentences(materials: Materials) -> None:
     fillers = Fillers(materials.fillers, materials.rules)
     for filler_class in fillers.classes.values():
         for filler in filler_class.fillers:
-            check_wording(filler.text, Place(filler_class.place.file), fillers, materials.problems)
+            check_wording(
+                filler.text, MaterialsLine(filler_class.place.file), fillers, materials.problems
+            )
     for domain in materials.domains:
         for place, text in dict.fromkeys(_sentences(domain, materials)):
             _check_articles(text, place, fillers, materials.problems)
@@ -146,7 +148,7 @@ def check_sentences(materials: Materials) -> None:
                 check_wording(braces(text), place, fillers, materials.problems)
 
 
-def _sentences(domain: Domain, materials: Materials) -> Iterator[tuple[Place, str]]:
+def _sentences(domain: Domain, materials: Materials) -> Iterator[tuple[MaterialsLine, str]]:
     """All targets with all concepts that they serve, and all contexts, with their slots in
     braces.
     """
@@ -202,7 +204,7 @@ def begins_with_vowel_sound(word: str) -> bool:
     return word[0].lower() in "aeiou" or bool(_SPOKEN_VOWEL.match(word))
 
 
-def _check_articles(text: str, place: Place, fillers: Fillers, problems: Problems) -> None:
+def _check_articles(text: str, place: MaterialsLine, fillers: Fillers, problems: Problems) -> None:
     for article, key, word in _ARTICLE.findall(text):
         followers = [f.text for f in fillers.options(key)] if key else [word]
         wrong = [w for w in followers if (article.lower() == "an") != begins_with_vowel_sound(w)]
@@ -276,7 +278,9 @@ def _check_tense(templates: pd.DataFrame, problems: Problems) -> None:
         if over and _GOING_ON.search(target1) and _GOING_ON.search(target2):
             problem = f'is about something in progress after "{over[0]}".'
             problems.warn(
-                Place("templates", 0, template_id), problem, "Say what will be, or what is seen."
+                MaterialsLine("templates", 0, template_id),
+                problem,
+                "Say what will be, or what is seen.",
             )
 
 
@@ -442,7 +446,7 @@ _MORE = re.compile(
 )
 
 
-def check_wording(text: str, place: Place, fillers: Fillers, problems: Problems) -> None:
+def check_wording(text: str, place: MaterialsLine, fillers: Fillers, problems: Problems) -> None:
     """Warn of faults that readers found and that a pattern can see.
 
     Args:
@@ -513,7 +517,9 @@ def check_giveaways(templates: pd.DataFrame, problems: Problems) -> None:
         for word in telling:
             problem = f'has "{word}" in one target and in its context only.'
             problems.warn(
-                Place("templates", 0, template_id), problem, "Say one of them in another word."
+                MaterialsLine("templates", 0, template_id),
+                problem,
+                "Say one of them in another word.",
             )
 
 

@@ -250,7 +250,7 @@ def pack_crate(
 
 
 @dataclass
-class Contents:
+class ArchiveContents:
     """What a study gives to an archive, by name in the study's folder.
 
     Attributes:
@@ -268,7 +268,7 @@ class Contents:
     left: list[str] = field(default_factory=list)
 
 
-def read_results(study: Archived) -> Contents:
+def read_results(study: Archived) -> ArchiveContents:
     """A finished study's record, tables, figures, report, and the tables that these are made from;
     no link out of the folder is followed.
 
@@ -279,7 +279,7 @@ def read_results(study: Archived) -> Contents:
     Raises:
         UserError: the study is not finished.
     """
-    root, contents = Path(study.paths.root), Contents()
+    root, contents = Path(study.paths.root), ArchiveContents()
     pages = page_files(study.settings.study, study.with_answers())
     needed = {path for page in pages for path in (page.summary, page.item_text) if path}
     needed |= {page.comparisons for page in pages if Path(page.comparisons).is_file()}
@@ -370,7 +370,7 @@ def note_of(study: Archived) -> str:
     return REHEARSAL if study.settings.study["rehearsal"] else ""
 
 
-def describe_archive(study: Archived, contents: Contents) -> str:
+def describe_archive(study: Archived, contents: ArchiveContents) -> str:
     """The page that a reader of the ZIP sees first."""
     name = study.record.study["study"]
     closed = (

@@ -14,7 +14,7 @@ from worldprobe.report.sheet import (
     as_text,
     decimals,
     number_column,
-    p_value,
+    show_p,
     text_column,
     whole_number,
 )
@@ -119,7 +119,7 @@ def materials_sides(templates: pd.DataFrame) -> Sheet:
             number_column(
                 "difference", f"{measure}_difference", decimals(2), over=_MEASURE_NAMES[measure]
             ),
-            number_column("p", f"{measure}_p", p_value, over=_MEASURE_NAMES[measure]),
+            number_column("p", f"{measure}_p", show_p, over=_MEASURE_NAMES[measure]),
         )
     ]
     return Sheet(

@@ -18,8 +18,8 @@ from worldprobe.contracts import Table, column
 from worldprobe.report.model_names import HUMAN, counted, is_baseline
 from worldprobe.report.sheet import (
     ABSENT,
-    Column,
     Sheet,
+    SheetColumn,
     is_absent,
     number_column,
     percent,
@@ -128,8 +128,8 @@ def label_audit(audit: pd.DataFrame) -> Sheet:
     has = {name: frame[name].notna().any() for name in ("people_against", "elsewhere")}
     columns = [
         text_column("Item", "item_id"),
-        Column("Concepts", ("concept_a", "concept_b"), _pair, is_number=False),
-        Column(
+        SheetColumn("Concepts", ("concept_a", "concept_b"), _pair, is_number=False),
+        SheetColumn(
             "Design",
             ("context_type", "context_contrast", "target_contrast"),
             _tags,

@@ -16,7 +16,7 @@ from worldprobe.models.stand_ins import is_of_rehearsal
 from worldprobe.provenance import Provenance, digests, of_rehearsal, versions
 
 if TYPE_CHECKING:
-    from worldprobe_authoring.lm_eval_runs import Run
+    from worldprobe_authoring.lm_eval_runs import LmEvalRun
 
 SAMPLES_METHOD = 1
 
@@ -46,7 +46,7 @@ def lm_eval(items: Path, samples: Samples, /, *, model: ModelName = None, out: P
 
 
 def made_by_lm_eval(
-    run: Run,
+    run: LmEvalRun,
     method: int,
     model: str | None,
     out: Path,

@@ -43,7 +43,7 @@ NOT_OURS = (
 
 
 @dataclass(frozen=True)
-class Run:
+class LmEvalRun:
     """What lm-eval says of a run.
 
     Attributes:
@@ -82,7 +82,7 @@ class Sample:
     logprobs: list[float]
 
 
-def read_run(folder: Path, benchmark: str) -> Run:
+def read_run(folder: Path, benchmark: str) -> LmEvalRun:
     """The newest run in a folder that lm-eval wrote (``--output_path``, with ``--log_samples``).
 
     Args:
@@ -153,7 +153,7 @@ def read_run(folder: Path, benchmark: str) -> Run:
             place, "has no samples next to it.", "Run lm-eval again with --log_samples."
         )
     known = {name: version for name, version in packages.items() if version}
-    return Run(
+    return LmEvalRun(
         place,
         files,
         model or "lm-eval",
@@ -164,7 +164,7 @@ def read_run(folder: Path, benchmark: str) -> Run:
     )
 
 
-def check_start_token(run: Run) -> None:
+def check_start_token(run: LmEvalRun) -> None:
     """Refuse samples whose texts began otherwise than our own scoring of the model begins them.
 
     Samples do not log tokens, so the model's tokenizer is asked, as lm-eval asks it: for what it
@@ -242,7 +242,7 @@ def read_samples(files: Sequence[Path], fix: str) -> Iterator[Sample]:
 
 
 def read_logprobs(
-    run: Run,
+    run: LmEvalRun,
     wanted: Mapping[Key, list[tuple[str, str]]],
     key_of: Callable[[Sample], Key],
     name_of: Callable[[Key], str],
@@ -301,7 +301,7 @@ ITEMS_FIX = (
 ItemKey = tuple[str, int]
 
 
-def read_target_scores(run: Run, items: pd.DataFrame) -> pd.DataFrame:
+def read_target_scores(run: LmEvalRun, items: pd.DataFrame) -> pd.DataFrame:
     """The log probabilities of every item's targets under both contexts.
 
     Args:
@@ -388,7 +388,7 @@ TRIALS_FIX = (
 )
 
 
-def read_responses(run: Run, trials: pd.DataFrame) -> pd.DataFrame:
+def read_responses(run: LmEvalRun, trials: pd.DataFrame) -> pd.DataFrame:
     """The answers that a run of such a task chose.
 
     Args:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.materials.materials import Source
+from worldprobe.benchmarks.ewok.materials.materials import MaterialsFiles
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError
 
@@ -16,7 +16,7 @@ PARTS = ("train", "test")
 PAIR = ["domain", "concept_a", "concept_b"]
 
 
-def parts_of(templates: pd.DataFrame, source: Source) -> pd.Series:
+def parts_of(templates: pd.DataFrame, source: MaterialsFiles) -> pd.Series:
     """The part of each template, as the materials' own split says.
 
     Args:

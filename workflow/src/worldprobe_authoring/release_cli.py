@@ -158,12 +158,12 @@ def check(folder: Path, /, *, official: Path | None = None) -> int:
         official: protected materials whose sentences to look for (password:
             WORLDPROBE_MATERIALS_PASSWORD, or asked for)
     """
-    from worldprobe.benchmarks.ewok.materials.materials import Source
+    from worldprobe.benchmarks.ewok.materials.materials import MaterialsFiles
     from worldprobe_authoring.search import read_wordings, search_folder
 
     wordings = None
     if official:
-        wordings = read_wordings(Source(official, _password_of_materials(official)))
+        wordings = read_wordings(MaterialsFiles(official, _password_of_materials(official)))
     findings = search_folder(folder, wordings)
     print("\n".join(_report(findings, folder, official, len(wordings.wordings) if wordings else 0)))
     return 0 if findings.is_clean() else 1

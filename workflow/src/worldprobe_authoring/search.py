@@ -26,7 +26,11 @@ from typing import NamedTuple
 
 from worldprobe.archives import LARGEST
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
-from worldprobe.benchmarks.ewok.materials.materials import Source, canary_lines, read_materials
+from worldprobe.benchmarks.ewok.materials.materials import (
+    MaterialsFiles,
+    canary_lines,
+    read_materials,
+)
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL
 from worldprobe.benchmarks.ewok.materials.release_filter import LISTED
 from worldprobe.benchmarks.ewok.vocabulary import OFFICIAL_TEXTS, TEXTS
@@ -155,7 +159,7 @@ def _is_enough(words: Sequence[str]) -> bool:
     return len(words) - words.count(FILLER) >= LEAST_WORDS
 
 
-def read_wordings(source: Source) -> Wordings:
+def read_wordings(source: MaterialsFiles) -> Wordings:
     """The sentences of materials: of their templates, with any of their fillers, and of the items
     that were released.
 
@@ -176,7 +180,7 @@ def read_wordings(source: Source) -> Wordings:
     )
 
 
-class Sentence(NamedTuple):
+class SentencePlace(NamedTuple):
     """Where a protected sentence is, and how long it is; not the sentence.
 
     Attributes:
@@ -201,7 +205,7 @@ class Findings:
         n_files: how many files were searched.
     """
 
-    sentences: dict[str, list[Sentence]] = field(default_factory=dict)
+    sentences: dict[str, list[SentencePlace]] = field(default_factory=dict)
     without_canary: list[str] = field(default_factory=list)
     unread: dict[str, str] = field(default_factory=dict)
     others: Counter[str] = field(default_factory=Counter)
@@ -251,7 +255,7 @@ def _search_file(path: Path, name: str, wordings: Wordings | None, findings: Fin
     except OSError as error:
         findings.unread[name] = f"cannot be read ({error.strerror})"
         return
-    found: dict[str, dict[int, Sentence]] = {}
+    found: dict[str, dict[int, SentencePlace]] = {}
     for content in contents(path, name) if wordings is not None else ():
         if content.text is None:
             findings.unread[content.place] = content.problem
@@ -262,7 +266,8 @@ def _search_file(path: Path, name: str, wordings: Wordings | None, findings: Fin
             here = found.setdefault(content.place, {})
             for number, line in wordings.find(content.text).items():
                 here.setdefault(
-                    number, Sentence(content.first_line + line - 1, len(wordings.wordings[number]))
+                    number,
+                    SentencePlace(content.first_line + line - 1, len(wordings.wordings[number])),
                 )
     findings.sentences |= {place: sorted(here.values()) for place, here in found.items() if here}
 

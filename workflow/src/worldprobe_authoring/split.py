@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from worldprobe.benchmarks.ewok.materials.materials import Source
+from worldprobe.benchmarks.ewok.materials.materials import MaterialsFiles
 from worldprobe.commented_csv import read_frame
 from worldprobe_authoring.parts import PAIR, PARTS
 
@@ -70,7 +70,7 @@ def split_by_situation(
     return pairs.assign(part=pairs["group"].map(part))[[*PAIR, "part"]]
 
 
-def read_scales(source: Source) -> dict[str, str]:
+def read_scales(source: MaterialsFiles) -> dict[str, str]:
     """The scale of each concept that materials list: what several pairs of concepts name in other
     words ("flexible", "more flexible than").
     """

@@ -270,7 +270,7 @@ def _relation(clause: _Clause, index: dict[str, int]) -> worlds.Relation:
     }
     name = clause.clause
     if name == "between":
-        return worlds.between(at["m"], at["x"], at["y"])
+        return worlds.is_between(at["m"], at["x"], at["y"])
     if name in worlds.UPDATES:
         return worlds.Relation(
             cast(worlds.Kind, name), tuple(at.values()) if len(at) == 1 else (at["x"], at["y"])

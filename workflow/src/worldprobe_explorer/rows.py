@@ -29,7 +29,7 @@ from worldprobe.benchmarks.ewok.contracts import (
 )
 from worldprobe.benchmarks.ewok.scoring import QUESTIONS, Prompt, load_prompts, presentations
 from worldprobe.benchmarks.ewok.vocabulary import Way, has_pairing, way_of
-from worldprobe.benchmarks.worldsense.analysis.answers import SEPARATOR, Series, read_series
+from worldprobe.benchmarks.worldsense.analysis.answers import SEPARATOR, AnswerSeries, read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, WORDS, from_frame
 from worldprobe.benchmarks.worldsense.analysis.statistics import are_right
 from worldprobe.benchmarks.worldsense.contracts import Responses as Replies
@@ -560,7 +560,7 @@ def _replies(path: Path, rows: Rows) -> Iterator[Run]:
             yield run
 
 
-def _trial_run(series: Series, gold: np.ndarray, table: ItemTable) -> Run:
+def _trial_run(series: AnswerSeries, gold: np.ndarray, table: ItemTable) -> Run:
     """Means over samples of whether trials are right; 1 and 2 count as one answer, as in the paper
     (Section 4.2).
     """
@@ -582,7 +582,7 @@ def _word(number: int) -> str:
 
 
 def _add_conversations(
-    run: Run, series: Series, replies: pd.DataFrame, table: ItemTable, made: Provenance
+    run: Run, series: AnswerSeries, replies: pd.DataFrame, table: ItemTable, made: Provenance
 ) -> None:
     """The conversations of the first sample, and by how much an option was chosen."""
     own = replies[replies["prompting"] == series.prompting].drop_duplicates("trial_id")

@@ -71,5 +71,5 @@ EXTENSION = Extension(
     adds="worldprobe_lab.series:add_trainings",
     outputs="worldprobe_lab.series:outputs",
     rehearses="worldprobe_lab.series:rehearse",
-    compares={"checkpoint_scores": "worldprobe_lab.series_cli:compare_checkpoints"},
+    compares={"checkpoint_scores": "worldprobe_lab.curves:COMPARED"},
 )

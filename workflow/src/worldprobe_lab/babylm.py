@@ -24,7 +24,7 @@ import pandas as pd
 
 from worldprobe.analysis.clusters import crossed_means
 from worldprobe.analysis.summaries import Group
-from worldprobe.benchmarks.ewok.analysis.judge import compare_scores
+from worldprobe.benchmarks.ewok.analysis.judge import judge_scores
 from worldprobe.benchmarks.ewok.materials.official_files import DESIGN
 from worldprobe.benchmarks.ewok.vocabulary import OFFICIAL_TEXTS, TEXTS
 from worldprobe.contracts.results import ALL, OVERALL
@@ -256,7 +256,7 @@ def asking(rows: pd.DataFrame, method: str) -> Callable[[Engine, Store, str], pd
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedRows:
     """Rows by both rules; arrays have the shape (rules, rows), in the order of ``RULES``.
 
     Attributes:
@@ -270,7 +270,7 @@ class Judged:
     is_near_tie: np.ndarray
 
 
-def judge(scores: pd.DataFrame, backend: str, dtype: str, rules: str) -> Judged:
+def judge(scores: pd.DataFrame, backend: str, dtype: str, rules: str) -> JudgedRows:
     """Both rules.
 
     The challenge sums in single precision, so sums are compared as such numbers. In 2025 its
@@ -291,7 +291,7 @@ def judge(scores: pd.DataFrame, backend: str, dtype: str, rules: str) -> Judged:
     )
     single = scores.astype(np.float32).astype(float)
     found = [
-        compare_scores(some[_COLUMNS[0]].to_numpy(), some[against].to_numpy(), near_tie_of(dtype))
+        judge_scores(some[_COLUMNS[0]].to_numpy(), some[against].to_numpy(), near_tie_of(dtype))
         for some, against in ((single, other), (scores, _COLUMNS[2]))
     ]
     right = np.stack([one[0] for one in found])
@@ -301,7 +301,9 @@ def judge(scores: pd.DataFrame, backend: str, dtype: str, rules: str) -> Judged:
         else np.ones(len(scores), bool)
     )
     right[0] = np.where(found[0][1], is_drawn_right, right[0])
-    return Judged(right, np.stack([one[1] for one in found]), np.stack([one[2] for one in found]))
+    return JudgedRows(
+        right, np.stack([one[1] for one in found]), np.stack([one[2] for one in found])
+    )
 
 
 def write_predictions(rows: pd.DataFrame, right: np.ndarray, folder: Path, rules: str) -> None:
@@ -370,7 +372,7 @@ def stem_of(model: str) -> str:
     return Path(hub_id(model)).stem
 
 
-def groups_of(rows: pd.DataFrame) -> list[Group]:
+def babylm_groups(rows: pd.DataFrame) -> list[Group]:
     """All rows, and those of each domain, type and contrast; pairs of concepts are random factors,
     or items without these.
     """
@@ -399,8 +401,8 @@ def _strata(rows: pd.DataFrame, grouping: str, units: np.ndarray) -> np.ndarray:
     )
 
 
-def summarize(
-    rows: pd.DataFrame, judged: Mapping[str, Judged], model: str, eval_type: str
+def means_by_rule(
+    rows: pd.DataFrame, judged: Mapping[str, JudgedRows], model: str, eval_type: str
 ) -> pd.DataFrame:
     """Means by both rules; the overall one is the mean of the domains' means, as the challenge's.
 
@@ -418,7 +420,7 @@ def summarize(
         index=False
     )
     tables = []
-    for group in groups_of(rows):
+    for group in babylm_groups(rows):
         stratum = _strata(rows, group.grouping, group.units)
         found = crossed_means(
             right[:, group.units], group.cluster, None, stratum, tested=False, bounds=(0.0, 1.0)
@@ -452,7 +454,7 @@ def summarize(
     ]
 
 
-def cells_of(rows: pd.DataFrame, judged: Judged) -> pd.DataFrame:
+def cells_of(rows: pd.DataFrame, judged: JudgedRows) -> pd.DataFrame:
     """One checkpoint's means of cells by both rules, from which learning curves are computed.
 
     Args:
@@ -462,7 +464,7 @@ def cells_of(rows: pd.DataFrame, judged: Judged) -> pd.DataFrame:
     Returns:
         Columns eval_type (the rule) and grouping to n of ``contracts.CheckpointScores``.
     """
-    none, groups = np.full(len(rows), ""), groups_of(rows)
+    none, groups = np.full(len(rows), ""), babylm_groups(rows)
     parts = (
         [one for one in groups if one.grouping == OVERALL],
         [one for one in groups if one.grouping != OVERALL],

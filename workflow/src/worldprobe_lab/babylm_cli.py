@@ -85,14 +85,14 @@ def babylm(
     from worldprobe_lab import babylm as challenge
     from worldprobe_lab.completions import BACKENDS
     from worldprobe_lab.contracts import BabylmSummaries, CheckpointScores
-    from worldprobe_lab.series import Place
+    from worldprobe_lab.series import SeriesStep
 
     name = model_name(None, model)  # all is refused before a model is loaded
     numbers = {challenge.MAIN: 0} | {
         challenge.CHECKPOINT.format(n=n): n for n in challenge.TRACKS[track]
     }
     places = {
-        revision: Place(numbers[revision], numbers[revision], *place)
+        revision: SeriesStep(numbers[revision], numbers[revision], *place)
         for revision, place in _find(model, numbers, training.fetch)
     }
     left_out = {
@@ -134,7 +134,7 @@ def babylm(
         asked = [methods.CHECKPOINTS, method, backend, inputs[part]]
         kept[part] = Checkpoints(options, asked, out, training, opened)
         ask[part] = challenge.asking(table, method)
-    judged_by_part: dict[str, dict[str, challenge.Judged]] = {part: {} for part in rows}
+    judged_by_part: dict[str, dict[str, challenge.JudgedRows]] = {part: {} for part in rows}
     data_of = {
         revision: challenge.WHOLE if revision == challenge.MAIN else challenge.FAST
         for revision in places
@@ -166,7 +166,7 @@ def babylm(
     over = {
         group.grouping: group.interval_over
         for table in rows.values()
-        for group in challenge.groups_of(table)
+        for group in challenge.babylm_groups(table)
     }
     details |= {"weights": {part: checkpoints.weights for part, checkpoints in kept.items()}}
     details |= {"left_out": left_out, "over": over, "track": track, "backend": backend}
@@ -183,7 +183,7 @@ def babylm(
     folder = out / challenge.stem_of(model) / f"ewok_{backend}"
     summaries = pd.concat(
         [
-            challenge.summarize(rows[part], judged, name, backend)
+            challenge.means_by_rule(rows[part], judged, name, backend)
             for part, judged in judged_by_part.items()
             if judged
         ],

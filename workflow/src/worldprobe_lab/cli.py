@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from worldprobe.cli.analysis import COMPARISONS, Step, write_comparisons
+from worldprobe.cli.analysis import Step, write_comparisons
 from worldprobe.cli.options import (
     Cluster,
     EvalType,
@@ -207,6 +207,7 @@ def compare_conditions(
     """
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, has_own_fillings
     from worldprobe.benchmarks.ewok.analysis.provenances import kinds_of, read_judgements
+    from worldprobe.benchmarks.ewok.results import COMPARISONS
     from worldprobe_lab.condition_comparisons import PRINTED, compare_conditions
     from worldprobe_lab.contracts import ConditionComparisons
 

@@ -25,9 +25,9 @@ from typing import Any
 from worldprobe.errors import UserError
 from worldprobe.models import loading
 from worldprobe.models.chat import Encoded, Encoder
-from worldprobe.models.encoder_decoder_engine import Pair, PairEncoder
+from worldprobe.models.encoder_decoder_engine import EncoderPair, PairEncoder
 from worldprobe.models.engine import Loglikelihood
-from worldprobe.models.masked_engine import GapEncoder, Gapped, Row
+from worldprobe.models.masked_engine import GapEncoder, Gapped, MaskedRow
 from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, MASKED, ORIGINAL
 
 #: Backend -> what a model is loaded as.
@@ -130,11 +130,11 @@ class HiddenCompletions(GapEncoder):
         found = _find(self.tokenizer, queries, self.longest, self.name)
         return [Gapped(ids, start, end, tuple(range(end - start)), ()) for ids, start, end in found]
 
-    def rows(self, query: int, gapped: Gapped) -> list[Row]:
+    def rows(self, query: int, gapped: Gapped) -> list[MaskedRow]:
         """One row for each token of the completion."""
         earlier = int(self.backend == "mntp")
         return [
-            Row(query, row.position - earlier, row.token, row.ids)
+            MaskedRow(query, row.position - earlier, row.token, row.ids)
             for row in super().rows(query, gapped)
         ]
 
@@ -181,14 +181,14 @@ class PairedCompletions(PairEncoder):
         starts = self.tokenizer.convert_ids_to_tokens(list(self.starts))
         return _convention(self.backend, self.tokenizer) | {"decoder_start": starts}
 
-    def encode(self, queries: Sequence[Loglikelihood]) -> list[Pair]:
+    def encode(self, queries: Sequence[Loglikelihood]) -> list[EncoderPair]:
         """See ``PairEncoder.encode``; enc_dec_mask makes a pair for each token of the
         completion.
         """
         if self.backend == "enc_dec_mask":
             found = enumerate(_find(self.tokenizer, queries, self.max_length, self.name))
             return [
-                Pair(i, (*ids[:place], self.mask, *ids[place + 1 :]), (ids[place],))
+                EncoderPair(i, (*ids[:place], self.mask, *ids[place + 1 :]), (ids[place],))
                 for i, (ids, start, end) in found
                 for place in range(start, end)
             ]
@@ -203,7 +203,7 @@ class PairedCompletions(PairEncoder):
         targets = self.tokenizer([f" {query.target}" for query in queries], **how)["input_ids"]
         pairs = []
         for i, (context, target) in enumerate(zip(contexts, targets, strict=True)):
-            pairs.append(Pair(i, (*before, *context, self.mask, *behind), tuple(target)))
+            pairs.append(EncoderPair(i, (*before, *context, self.mask, *behind), tuple(target)))
             _check_length(
                 self.name,
                 max(len(pairs[-1].context), len(self.starts) + len(target) - 1),

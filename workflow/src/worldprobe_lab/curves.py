@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,11 @@ from scipy.stats import rankdata
 
 from worldprobe.analysis.clusters import Estimates, crossed_means, sum_by_code
 from worldprobe.analysis.comparisons import Z95, corrected
-from worldprobe.analysis.components import LEVEL, Components, Part, interval
+from worldprobe.analysis.components import LEVEL, Components, VarianceComponent, interval
 from worldprobe.analysis.reliability import halve
 from worldprobe.analysis.summaries import Group
-from worldprobe.contracts import typed
+from worldprobe.benchmark import Analysis, Computed
+from worldprobe.contracts import read_provenance, read_tables, typed
 from worldprobe.contracts.results import ALL, OVERALL, Comparisons
 from worldprobe.errors import UserError
 from worldprobe_lab.contracts import (
@@ -167,7 +169,7 @@ def estimate(
         # It contains what single cells of single seeds add, which is in the clusters' part too.
         # Less an estimate of that, it would often be 0 where it is not, and bands of five seeds
         # hold in 89 % only (docs/extras/learning_curves.md).
-        others = [Part(between_seeds**2 / n_seeds, n_seeds - 1)]
+        others = [VarianceComponent(between_seeds**2 / n_seeds, n_seeds - 1)]
         apart = (of_seeds - of_seeds.mean(axis=0)).T / n_seeds
     found = crossed_means(mean, cluster, version, stratum, weight, others, tested=False)
     of_clusters, of_versions = _influence(mean, cluster, version, stratum, weight)
@@ -181,7 +183,9 @@ def estimate(
     if known.any():
         largest = []
         for errors, drawn in _drawn([one[known] for one in parts], n_draws, seed):
-            clusters, *rest = (Part((one**2).mean(axis=1), one.shape[1]) for one in drawn)
+            clusters, *rest = (
+                VarianceComponent((one**2).mean(axis=1), one.shape[1]) for one in drawn
+            )
             half_widths = interval(np.zeros_like(errors), Components(clusters, others=tuple(rest)))[
                 1
             ]
@@ -478,7 +482,7 @@ def _rows(curve: Curve, facts: dict[str, str], interval_over: str) -> pd.DataFra
     ).assign(**facts, interval_over=interval_over)
 
 
-def agree(onsets: pd.DataFrame, cells: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+def agree_on_order(onsets: pd.DataFrame, cells: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """How far every two trainings agree on the order of onsets, by grouping.
 
     Trainings that are scored on the same items share how hard these are, so that groups which are
@@ -771,3 +775,31 @@ def differences(comparisons: pd.DataFrame) -> list[dict[str, Any]]:
             }
         )
     return pairs
+
+
+def compare_checkpoints(scores: Sequence[Path]) -> Computed:
+    """Every pair of trainings, at each checkpoint and over all, with one correction.
+
+    Args:
+        scores: checkpoint_scores tables of one benchmark.
+
+    Raises:
+        UserError: they are of several benchmarks.
+    """
+    benchmarks = {read_provenance(path).details.get("benchmark") for path in scores}
+    if len(benchmarks) > 1:
+        raise UserError(
+            scores[0], "and others are of several benchmarks.", "Give the tables of one."
+        )
+    table = compare_series(read_tables(scores, CheckpointScores))
+    return Computed(
+        table,
+        {*table["model_a"], *table["model_b"]},
+        {"corrected_over": "checkpoints"},
+        template="worldprobe_lab/series.txt.jinja",
+        shown={"pairs": differences(table)},
+    )
+
+
+#: What ``worldprobe compare`` does with checkpoint_scores tables.
+COMPARED = Analysis(compare_checkpoints, Comparisons, 7)

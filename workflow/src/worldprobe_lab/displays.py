@@ -20,8 +20,8 @@ from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import (
     INTERVAL,
     MODEL_ONCE,
-    Column,
     Sheet,
+    SheetColumn,
     as_text,
     decimals,
     number_column,
@@ -106,7 +106,7 @@ def study_sizes(plans: pd.DataFrame, provenance: Provenance) -> Sheet:
             number_column("Templates", "n_templates", whole_number),
             number_column("Versions needed", "needed", as_text),
             number_column("Power with these", "power", decimals(2)),
-            Column("95% interval", ("power_low", "power_high"), partial(span, places=2)),
+            SheetColumn("95% interval", ("power_low", "power_high"), partial(span, places=2)),
             *(
                 number_column(f"{number} versions", f"with_{number}", over="Detectable")
                 for number in shown
@@ -192,7 +192,7 @@ def pooled_domains(
             number_column("Mean", "mean"),
             number_column("Pooled", "pooled"),
             INTERVAL,
-            Column("Rank (1: hardest)", ("rank_low", "rank_high"), _ranks),
+            SheetColumn("Rank (1: hardest)", ("rank_low", "rank_high"), _ranks),
             *(
                 number_column(side, side, whole_number, over="Domains decided to be")
                 for side in surely

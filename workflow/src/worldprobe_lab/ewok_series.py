@@ -38,14 +38,14 @@ def accuracy_cells(
 
     from worldprobe.benchmarks.ewok.analysis.judge import judge_target_scores
     from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, build_panel
-    from worldprobe.benchmarks.ewok.analysis.summarize import groups_of, metric_values
+    from worldprobe.benchmarks.ewok.analysis.summarize import item_groups, metric_values
     from worldprobe_lab.curves import to_cells
 
     panel = build_panel(judge_target_scores(items, scores, model, dtype=dtype).table)
     values = metric_values(panel)[0, 0].astype(float)
     version = panel.items["version"].to_numpy().astype(str)
     none = np.full(len(version), "")
-    groups = (one for one in groups_of(panel.items, DEFAULT_CLUSTER) if one.grouping in OVER)
+    groups = (one for one in item_groups(panel.items, DEFAULT_CLUSTER) if one.grouping in OVER)
     condition, stratum = (none, version) if panel.has_own_fillings else (version, none)
     return to_cells(values, condition, stratum, groups).assign(eval_type="logprobs")
 

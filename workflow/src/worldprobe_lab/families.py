@@ -21,7 +21,7 @@ from worldprobe.report.sheet import (
     MORE_THAN_POSSIBLE,
     Sheet,
     number_column,
-    p_value,
+    show_p,
     text_column,
     whole_number,
 )
@@ -150,7 +150,7 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
             ),
             number_column("Slope", "slope"),
             INTERVAL,
-            number_column("p", "p", p_value),
+            number_column("p", "p", show_p),
             DETECTABLE,
             number_column("Bases", "n_bases", whole_number),
         ),

@@ -18,9 +18,9 @@ import pandas as pd
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.filling import (
     Row,
-    in_order,
     item_row,
     items_table,
+    templates_in_order,
 )
 from worldprobe.benchmarks.ewok.materials.materials import Materials
 from worldprobe.benchmarks.ewok.materials.opened import OpenTemplate, ready_templates
@@ -168,7 +168,7 @@ def fill_forms(
         earlier.setdefault(item_id.rpartition("_v")[0], []).append(json.loads(filled))
     rows: list[list[Row]] = [[] for _ in range(count)]
     n_apart = n_templates = 0
-    for template in in_order(slots):
+    for template in templates_in_order(slots):
         known = earlier.get(template.template_id, [])
         fillings = FormSampler(fillers, template, seed).sample(count, known)
         n_apart += shared_fillers([*fillings, *known]) == 0

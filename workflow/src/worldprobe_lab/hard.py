@@ -43,11 +43,11 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     Description,
     Relation,
     before,
-    between,
     count_worlds,
-    decide,
+    decide_query,
     entities_of,
     false_variants,
+    is_between,
     normalise,
     rename,
     write_relation,
@@ -146,7 +146,7 @@ def descriptions(size: int, complexity: int) -> Iterator[Description]:
     ternary relation, one, all but one.
     """
     pairs = [before(a, b) for a, b in combinations(range(size), 2)]
-    triples = [between(m, a, b) for a, m, b in combinations(range(size), 3)]
+    triples = [is_between(m, a, b) for a, m, b in combinations(range(size), 3)]
     n_ternary = {number: {0: 0, 1: 1, 2: number - 1}[complexity] for number in (size - 1, size)}
     chosen: Iterator[Description]
     if size <= ENUMERATED:
@@ -237,7 +237,7 @@ def _asked(problem: str, size: int, description: Description, arity: int) -> _As
     """
     asked = [query for query in _true_relations(size, arity) if query not in description]
     variants = {query: [normalise(false) for false in false_variants(query)] for query in asked}
-    verdicts = {query: decide(size, description, query) for query in asked}
+    verdicts = {query: decide_query(size, description, query) for query in asked}
     pairs: list[tuple[Description, tuple[View, View]]] = []
     for query in (query for query in asked if verdicts[query] == "all"):
         view = view_of(problem, size, description, query)
@@ -250,7 +250,7 @@ def _asked(problem: str, size: int, description: Description, arity: int) -> _As
         every = (
             one for query in asked if verdicts[query] == "some" for one in (query, *variants[query])
         )
-        thirds = (one for one in every if decide(size, description, one) == "some")
+        thirds = (one for one in every if decide_query(size, description, one) == "some")
         undecided = [(one, view_of(problem, size, description, one)) for one in thirds]
         pairs = pairs if undecided else []
     return _Asked(description, pairs, undecided)
@@ -270,7 +270,7 @@ def _alike(problem: str, size: int, description: Description, arity: int) -> Can
             view = view_of(problem, size, description, query)
             if (
                 view != view_of(problem, size, description, false)
-                or decide(size, description, query) != "all"
+                or decide_query(size, description, query) != "all"
             ):
                 continue
             if problem_type(problem) != "Compl":
@@ -279,7 +279,7 @@ def _alike(problem: str, size: int, description: Description, arity: int) -> Can
                 for third in (true, *map(normalise, false_variants(true))):
                     if (
                         view_of(problem, size, description, third) == view
-                        and decide(size, description, third) == "some"
+                        and decide_query(size, description, third) == "some"
                     ):
                         return Candidate(description, (query, false, third), (view,) * 3)
     return None
@@ -290,7 +290,7 @@ def _true_relations(size: int, arity: int) -> tuple[Relation, ...]:
     """What holds in the order of the indices."""
     if arity == 2:
         return tuple(before(a, b) for a, b in combinations(range(size), 2))
-    return tuple(between(m, a, b) for a, m, b in combinations(range(size), 3))
+    return tuple(is_between(m, a, b) for a, m, b in combinations(range(size), 3))
 
 
 def _canonical(size: int, description: Description, queries: Description) -> tuple[object, ...]:

@@ -48,7 +48,7 @@ RELABELLINGS = 1999
 
 
 @dataclass(frozen=True)
-class Effect:
+class LeakEffect:
     """What the given items have more than other forms of their templates.
 
     Attributes:
@@ -127,7 +127,7 @@ def measure_items(items: pd.DataFrame, logprobs: Sequence[float | None]) -> pd.D
     return measured[~np.isnan(values).any(axis=1)].reset_index(drop=True)
 
 
-def compare_forms(given: pd.DataFrame, forms: pd.DataFrame, measure: str) -> Effect:
+def compare_forms(given: pd.DataFrame, forms: pd.DataFrame, measure: str) -> LeakEffect:
     """The mean of a measure over the given items minus that over other forms of the same templates.
 
     A least-squares fit with an effect for every template, for every filler that the given items
@@ -199,11 +199,11 @@ def _effect(
     n_pairs: int,
     n_templates: int,
     one_sided: bool = True,
-) -> Effect:
+) -> LeakEffect:
     """With an interval by Student's t."""
     reach = float(stats.t.ppf(0.975, df)) * error
     seen = float(detectable_by_t(error, df, one_sided))
-    return Effect(estimate, estimate - reach, estimate + reach, p, seen, n_pairs, n_templates)
+    return LeakEffect(estimate, estimate - reach, estimate + reach, p, seen, n_pairs, n_templates)
 
 
 def _p_by_relabelling(
@@ -343,7 +343,7 @@ def shuffled_shards(
     return asked
 
 
-def compare_orders(logprobs: np.ndarray) -> Effect:
+def compare_orders(logprobs: np.ndarray) -> LeakEffect:
     """How much likelier shards are in their own order than shuffled, tested as ``compare_forms``
     does, with an interval by t.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from worldprobe.models.engine import Engine, Loglikelihood, Scored
-    from worldprobe_lab.leak import Effect
+    from worldprobe_lab.leak import LeakEffect
 
 #: Versions of the questions, by which answers are kept, and of the statistics.
 QUESTIONS_METHOD, METHOD = 1, 4
@@ -191,7 +191,7 @@ def _orders_of(
     return shuffled_shards(lines, lines_per_shard, shuffles, seed)
 
 
-def _in_words(name: str, effects: dict[str, Effect], mean: float, n_forms: int) -> str:
+def _in_words(name: str, effects: dict[str, LeakEffect], mean: float, n_forms: int) -> str:
     from worldprobe.report.model_names import counted
 
     read, gain, words = effects["logprob"], effects["accuracy"], effects["word_frequency"]

@@ -19,8 +19,8 @@ from worldprobe.report.model_names import HUMAN, Roster
 from worldprobe.report.sheet import (
     ABSENT,
     INTERVAL,
-    Column,
     Sheet,
+    SheetColumn,
     as_text,
     decimals,
     number_column,
@@ -140,7 +140,7 @@ def learning_displays(
             text_column("Group", "group"),
             number_column("Level", "level"),
             number_column("Exceeded for good from", "onset", _step),
-            Column("95% interval", ("ci_low", "ci_high"), _between),
+            SheetColumn("95% interval", ("ci_low", "ci_high"), _between),
             text_column("", "state"),
             number_column("Fall", "fall"),
             number_column("From", "fall_from", _step),
@@ -164,7 +164,9 @@ def learning_displays(
             text_column("by", "grouping"),
             number_column("Level", "level"),
             number_column("different items", "correlation", decimals(2), over="Rank correlation"),
-            Column("95% interval", ("ci_low", "ci_high"), lambda low, high: span(low, high, 2)),
+            SheetColumn(
+                "95% interval", ("ci_low", "ci_high"), lambda low, high: span(low, high, 2)
+            ),
             number_column("these items", "same_items", decimals(2), over="Rank correlation"),
             number_column("Groups", "n", as_text),
         )

@@ -41,7 +41,7 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     Relation,
     before,
     changed,
-    decide,
+    decide_query,
     is_true,
     normalise,
     rename,
@@ -336,7 +336,7 @@ def complete(size: int, number: int) -> Iterator[tuple[Description, Description]
         gone = {update.entities[0] for update in story.counted() if update.kind == "leave"}
         come = {update.entities[0] for update in story.counted() if update.kind.startswith("join")}
         asked = [before(a, b) for a, b in permutations(({*range(n_there)} | come) - gone, 2)]
-        verdicts = {query: decide(size, described, query) for query in asked}
+        verdicts = {query: decide_query(size, described, query) for query in asked}
         views = {query: view_incomplete(size, facts, story, query) for query in asked}
         for query in asked:
             thirds = [one for one in asked if verdicts[one] == "some"]
@@ -400,7 +400,7 @@ def view_incomplete(size: int, facts: Description, story: Story, query: Relation
     mention what is asked about.
     """
     there = {entity for fact in facts for entity in fact.entities}
-    initial = decide(size, facts, query) if there.issuperset(query.entities) else "absent"
+    initial = decide_query(size, facts, query) if there.issuperset(query.entities) else "absent"
     counted = story.counted()
     label = {entity: number for number, entity in enumerate(query.entities)}
     last = rename(counted[-1], [label.get(entity, 2) for entity in range(9)])

@@ -29,7 +29,7 @@ from worldprobe_lab.contracts import Orders
 from worldprobe_lab.pooling import Pooled, pool
 from worldprobe_lab.power import (
     FEW_DF,
-    Raters,
+    RaterModel,
     Replicates,
     plan,
     variances_of_differences,
@@ -201,7 +201,7 @@ def warn_of_few(templates: pd.DataFrame, codes: np.ndarray) -> None:
             )
 
 
-def _people(panel: Panel, ratings: pd.DataFrame, metric: str) -> tuple[np.ndarray, Raters]:
+def _people(panel: Panel, ratings: pd.DataFrame, metric: str) -> tuple[np.ndarray, RaterModel]:
     """People's accuracies or pairings, shape (templates, versions), and what their ratings are
     like.
 
@@ -228,7 +228,7 @@ def _people(panel: Panel, ratings: pd.DataFrame, metric: str) -> tuple[np.ndarra
     values = right.reindex(panel.items["item_id"]).to_numpy(float)
     n = ratings["n_raters"].to_numpy(float)
     n = n[n > 0]
-    raters = Raters.of(
+    raters = RaterModel.of(
         known["people"].to_numpy(float),
         known["error"].to_numpy(float),
         len(n) / (1 / n).sum(),

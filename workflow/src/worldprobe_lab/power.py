@@ -16,7 +16,7 @@ test, which is that of ``compare``, finds D. Simulated at commit f3ae98a8.
 
 People are right about a target where the mean of n ratings in the right context is above that in
 the wrong one. The difference of these means is normal around a target's own, which is normal over
-targets; so n decides how often chance turns an answer (``Raters``). Simulated at
+targets; so n decides how often chance turns an answer (``RaterModel``). Simulated at
 commit f3ae98a8.
 """
 
@@ -32,7 +32,7 @@ import pandas as pd
 from scipy.special import gammaincinv, ndtr, ndtri
 
 from worldprobe.analysis.clusters import bell_mccaffrey, inflation, sum_by_code
-from worldprobe.analysis.components import LEVEL, POWER, VERSIONS, Components, Part
+from worldprobe.analysis.components import LEVEL, POWER, VERSIONS, Components, VarianceComponent
 from worldprobe.analysis.sign_flips import can_flip
 from worldprobe.errors import TooLittleError
 
@@ -111,8 +111,8 @@ class Variances:
         clusters = self.cluster * squares + self.template / n_templates + cells
         versions = self.version / n_versions + cells
         return Components(
-            Part(np.array([clusters]), scale_df),
-            Part(np.array([versions]), n_versions - 1),
+            VarianceComponent(np.array([clusters]), scale_df),
+            VarianceComponent(np.array([versions]), n_versions - 1),
             np.array([cells]),
             inflation=inflation(share),
             is_pretested=self.has_own_fillings,
@@ -181,7 +181,7 @@ class Replicates:
 
 
 @dataclass(frozen=True)
-class Raters:
+class RaterModel:
     """What people's answers are decided by: ratings of targets in the right context, less those in
     the wrong one; or, for pairings, the sum of an item's two such differences.
 
@@ -201,7 +201,7 @@ class Raters:
     @classmethod
     def of(
         cls, differences: np.ndarray, errors: np.ndarray, n: float, n_decisions: int = 2
-    ) -> Raters:
+    ) -> RaterModel:
         """Of a pilot.
 
         Args:
@@ -237,7 +237,7 @@ class Raters:
 def variances_with_people(
     values: np.ndarray,
     cluster: np.ndarray,
-    raters: Raters,
+    raters: RaterModel,
     n_raters: int,
     has_own_fillings: bool = False,
 ) -> Variances:
@@ -415,7 +415,7 @@ def plan(
             # The means of replicates differ by items, too, which the test takes as a difference of
             # the replicates as such.
             by_items = replicates.items.of_study(clusters, versions, per_cluster).variance / number
-            of_one = Part((replicates.mean / number + by_items) / 2, number - 1)
+            of_one = VarianceComponent((replicates.mean / number + by_items) / 2, number - 1)
             study = replace(study, others=(of_one, of_one), repeated=by_items)
         df = found.df(study)
         low, high = (

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.archives import Archive
-from worldprobe.benchmarks.ewok.analysis.judge import NEAR_TIE, compare_pairings, compare_scores
+from worldprobe.benchmarks.ewok.analysis.judge import NEAR_TIE, compare_pairings, judge_scores
 from worldprobe.benchmarks.ewok.vocabulary import (
     CONTEXT_TYPES,
     GENERATIONS,
@@ -277,7 +277,7 @@ def _judged(where: object, frame: pd.DataFrame, released_type: str, model: str) 
         pairing, is_near_pairing = compare_pairings(four, near_tie)
     _require(where, frame, _PLACE if paradigm != "human" else ())
     for target, matching, other in ((1, scores[0], scores[1]), (2, scores[2], scores[3])):
-        accuracy, is_tie, is_near_tie, is_missing = compare_scores(matching, other, near_tie)
+        accuracy, is_tie, is_near_tie, is_missing = judge_scores(matching, other, near_tie)
         status = (
             "missing_response" if paradigm in ("likert", "choice", "human") else "missing_score"
         )

@@ -80,7 +80,7 @@ def outputs(study: Study) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Place:
+class SeriesStep:
     """A checkpoint.
 
     Attributes:
@@ -96,7 +96,7 @@ class Place:
     revision: str | None = None
 
 
-def find_places(checkpoint: str, series: Series) -> list[Place]:
+def find_places(checkpoint: str, series: Series) -> list[SeriesStep]:
     """The checkpoints of a training, in order.
 
     Args:
@@ -109,7 +109,7 @@ def find_places(checkpoint: str, series: Series) -> list[Place]:
     numbers = series.numbers()
     if series.revisions:
         return [
-            Place(n, n * series.factor, checkpoint, series.revisions.replace(NUMBER, str(n)))
+            SeriesStep(n, n * series.factor, checkpoint, series.revisions.replace(NUMBER, str(n)))
             for n in numbers
         ]
     folders = str(series.folders)
@@ -127,7 +127,9 @@ def find_places(checkpoint: str, series: Series) -> list[Place]:
         )
     root = checkpoint.rstrip("/")
     return [
-        Place(n, n * series.factor, f"{root}/{names.get(n, [folders.replace(NUMBER, str(n))])[0]}")
+        SeriesStep(
+            n, n * series.factor, f"{root}/{names.get(n, [folders.replace(NUMBER, str(n))])[0]}"
+        )
         for n in chosen
     ]
 
@@ -144,7 +146,7 @@ def _folders_below(root: Path, pattern: str) -> dict[int, list[str]]:
     return found
 
 
-def places_of(card: Mapping[str, Any]) -> list[Place]:
+def places_of(card: Mapping[str, Any]) -> list[SeriesStep]:
     """The checkpoints of a card with a series.
 
     Raises:
@@ -162,7 +164,9 @@ def trainings(study: Mapping[str, Any], registry: Mapping[str, Mapping[str, Any]
     ]
 
 
-def parts_of(study: Study, registry: Registry, size: int | None) -> dict[str, list[list[Place]]]:
+def parts_of(
+    study: Study, registry: Registry, size: int | None
+) -> dict[str, list[list[SeriesStep]]]:
     """Training -> its checkpoints, in as many parts as there are jobs.
 
     Args:
@@ -413,7 +417,7 @@ class Revisions:
                 yield cached
             finally:
                 if borrowed.is_file() and not self.keep:
-                    hub.forget(self.name, revision)
+                    hub.delete_revision(self.name, revision)
                     borrowed.unlink()
 
     def _is_whole(self, commit: str) -> bool:

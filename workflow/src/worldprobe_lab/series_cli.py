@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from worldprobe.log import Progress
     from worldprobe.models.engine import Engine
-    from worldprobe_lab.series import Place
+    from worldprobe_lab.series import SeriesStep
 
 app = App(
     name="series", help="Score the checkpoints of a training run, and compute its learning curves."
@@ -228,7 +228,7 @@ class Checkpoints:
         self.weights: dict[str, str] = {}
 
     def score(
-        self, place: Place, measure: Any, name: str, progress: Progress, units: int = 1
+        self, place: SeriesStep, measure: Any, name: str, progress: Progress, units: int = 1
     ) -> pd.DataFrame:
         """The scores of a checkpoint, as ``measure`` gives them: kept, or computed and kept; its
         units are counted.
@@ -321,7 +321,7 @@ def curves_(
     from worldprobe.contracts import read_provenance, read_tables, write_table
     from worldprobe.provenance import TOO_LITTLE, made
     from worldprobe_lab.contracts import CheckpointScores, Curves, Onsets, OrderAgreements
-    from worldprobe_lab.curves import agree, trace
+    from worldprobe_lab.curves import agree_on_order, trace
     from worldprobe_lab.series import LEARNING
 
     rows_of_all = read_tables(scores, CheckpointScores, allow_empty=True)
@@ -357,7 +357,7 @@ def curves_(
         traced.append(trace(rows, units[str(series)].pop(), over, level, seed))
     traced = traced or [trace(rows_of_all, "", over)]
     curves, onsets = (pd.concat(tables, ignore_index=True) for tables in zip(*traced, strict=True))
-    agreements = agree(onsets, rows_of_all, seed)
+    agreements = agree_on_order(onsets, rows_of_all, seed)
     details: dict[str, Any] = {"left_out": left_out} if left_out else {}
     if facts[0].get("people") and all(fact.get("people") == facts[0]["people"] for fact in facts):
         details["people"] = facts[0]["people"]
@@ -376,32 +376,3 @@ def curves_(
         (curves, Curves, out),
     ):
         write_table(table, contract, path, without_rows if table.empty else made_here)
-
-
-def compare_checkpoints(
-    scores: list[Path],
-) -> tuple[pd.DataFrame, dict[str, Any], str, dict[str, Any]]:
-    """Every pair of trainings, at each checkpoint and over all, with one correction.
-
-    Args:
-        scores: checkpoint_scores tables of one benchmark.
-
-    Returns:
-        The comparisons, what their provenance says of them, and the template that prints them with
-        its values.
-
-    Raises:
-        UserError: they are of several benchmarks.
-    """
-    from worldprobe.contracts import read_provenance, read_tables
-    from worldprobe_lab.contracts import CheckpointScores
-    from worldprobe_lab.curves import compare_series, differences
-
-    benchmarks = {read_provenance(path).details.get("benchmark") for path in scores}
-    if len(benchmarks) > 1:
-        raise UserError(
-            scores[0], "and others are of several benchmarks.", "Give the tables of one."
-        )
-    table = compare_series(read_tables(scores, CheckpointScores))
-    template = "worldprobe_lab/series.txt.jinja"
-    return table, {"corrected_over": "checkpoints"}, template, {"pairs": differences(table)}

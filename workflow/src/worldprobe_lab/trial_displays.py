@@ -18,7 +18,7 @@ from worldprobe.benchmarks.worldsense.selection import (
     language_models,
     of_main,
     pick,
-    problems_of,
+    present_problems,
     sorted_by,
 )
 from worldprobe.benchmarks.worldsense.skins import vocabulary
@@ -34,8 +34,8 @@ from worldprobe.report.sheet import (
     INTERVAL,
     MODEL,
     MODEL_ONCE,
-    Column,
     Sheet,
+    SheetColumn,
     decimals,
     number_column,
     span,
@@ -138,7 +138,7 @@ def skins(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         set(means["skin"]),
         key=lambda name: (TEST_SKINS.index(name) if name in TEST_SKINS else 99, name),
     )
-    problems = problems_of(means)
+    problems = present_problems(means)
     ranks = [
         (skins.index(s), problems.index(p))
         for s, p in zip(means["skin"], means["problem"], strict=True)
@@ -149,7 +149,7 @@ def skins(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 @skins.drawn_by
 def draw_skins(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Numbers on colours."""
-    skins, problems = list(dict.fromkeys(frame["skin"])), problems_of(frame)
+    skins, problems = list(dict.fromkeys(frame["skin"])), present_problems(frame)
     wide = frame.pivot(index="skin", columns="problem", values="mean")
     matrix = wide.reindex(index=skins, columns=problems).rename(columns=HEADINGS)
     matrix.index = matrix.index.str.replace("_", ", ")
@@ -187,7 +187,7 @@ def places(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     means = means.assign(
         first=places[0], second=places[1], wrong=1 - means["mean"], n_models=means["count"]
     )
-    order = {name: number for number, name in enumerate(problems_of(means))}
+    order = {name: number for number, name in enumerate(present_problems(means))}
     means = means.sort_values(
         ["problem", "size"], key=lambda c: c.map(order) if c.name == "problem" else c, kind="stable"
     )
@@ -276,7 +276,7 @@ def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
             number_column("Agreement", "mean", decimals(2)),
             INTERVAL,
             number_column("From accuracy", "mean_explained", decimals(2)),
-            Column("95% of draws", ("ci_low_explained", "ci_high_explained"), span),
+            SheetColumn("95% of draws", ("ci_low_explained", "ci_high_explained"), span),
             text_column("", "status", lambda status: _WHY_NOT.get(str(status), "")),
         ),
         notes=(

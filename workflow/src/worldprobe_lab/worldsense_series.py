@@ -45,7 +45,7 @@ def _prepare(
     from worldprobe.benchmarks.worldsense.analysis.statistics import score_tuples
     from worldprobe.benchmarks.worldsense.inference.ask import ask
     from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
-    from worldprobe.benchmarks.worldsense.settings import Asking
+    from worldprobe.benchmarks.worldsense.settings import TrialAsking
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
     from worldprobe.contracts import read_provenance
     from worldprobe_lab.curves import to_cells
@@ -89,7 +89,7 @@ def _prepare(
             none = np.full(len(stratum), "")
             for prompts in prompt_sets:
                 frame, _ = ask(
-                    trials, engine, prompts, store, Asking(), method=methods.ASK, model=model
+                    trials, engine, prompts, store, TrialAsking(), method=methods.ASK, model=model
                 )
                 (answered,) = series_of(frame, model, questions)
                 values = score_tuples(questions, answered.answers)["accuracy"]

@@ -12,8 +12,8 @@ from worldprobe.report import style
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import (
     MODEL_ONCE,
-    Column,
     Sheet,
+    SheetColumn,
     decimals,
     number_column,
     span,
@@ -122,7 +122,9 @@ def layer_onsets(onsets: pd.DataFrame, roster: Roster) -> Sheet:
             text_column("Group", "group"),
             number_column("Level", "level"),
             number_column("Exceeded for good from layer", "onset", decimals(1)),
-            Column("95% interval", ("ci_low", "ci_high"), lambda low, high: span(low, high, 1)),
+            SheetColumn(
+                "95% interval", ("ci_low", "ci_high"), lambda low, high: span(low, high, 1)
+            ),
             text_column("", "state", str),
         ),
         notes=(

@@ -50,7 +50,7 @@ from worldprobe_survey.guard import (
     WithdrawBody,
 )
 from worldprobe_survey.identities import COOKIE_SECONDS, BadLinkError, Caller, Doorkeeper, Visitor
-from worldprobe_survey.progress import count, find_alarms, summarize
+from worldprobe_survey.progress import count, find_alarms, survey_status
 from worldprobe_survey.settings import Settings
 from worldprobe_survey.store import Database, UnavailableError, add_tally
 from worldprobe_survey.study import Survey, is_token, read_fact
@@ -358,7 +358,7 @@ class Application:
         person = self._person(request)
         if person is None:
             return _error(404, "there is no such trial")
-        answer = progress.Answer(body.token, body.answer, body.rt_ms, body.n_blurs)
+        answer = progress.SentAnswer(body.token, body.answer, body.rt_ms, body.n_blurs)
         outcome, following = progress.take_answer(self.survey, person, answer)
         return JSONResponse({"outcome": outcome, **following}, _STATUS.get(outcome, 200))
 
@@ -653,7 +653,7 @@ def _report(survey: Survey, stopped: threading.Event) -> None:
     told: set[str] = set()
     while True:
         with contextlib.suppress(UnavailableError):
-            lines = {summarize(survey).line(), *find_alarms(survey.answers, survey.identities)}
+            lines = {survey_status(survey).line(), *find_alarms(survey.answers, survey.identities)}
             for line in sorted(lines - told):
                 LOGGER.log(
                     logging.WARNING if line.startswith("ALARM") else logging.INFO, "%s", line
@@ -722,7 +722,7 @@ def observe(answers: Database, identities: Database) -> dict[str, Any]:
     }
 
 
-def build_page(answers: Database, identities: Database) -> FastAPI:
+def survey_page(answers: Database, identities: Database) -> FastAPI:
     """The web application; it asks for the survey's token as password, under any name."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     pages = Environment(
@@ -748,7 +748,7 @@ def build_page(answers: Database, identities: Database) -> FastAPI:
 def serve_page(answers: Database, identities: Database, bound: socket.socket) -> None:
     """Serve until Ctrl-C or SIGTERM."""
     config = uvicorn.Config(
-        build_page(answers, identities),
+        survey_page(answers, identities),
         log_level="warning",
         access_log=False,
         lifespan="off",

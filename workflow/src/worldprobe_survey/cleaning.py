@@ -304,7 +304,7 @@ def clean(
         run.keep("too_fast", ~_is_too_fast(run.answers, rules.too_fast_ms))
     run.answers = run.answers[run.answers["kind"] == "test"].reset_index(drop=True)
     raters, is_settled = _apply_isc(run)
-    sub_items = summarize_sub_items(run.answers, key, rules.minimum)
+    sub_items = means_of_sub_items(run.answers, key, rules.minimum)
     if run.is_on("minimum", rules.below_minimum == "drop"):
         full = sub_items.loc[sub_items["status"] == "ok", "cell"]
         run.keep("minimum", run.answers["cell"].isin(full))
@@ -423,7 +423,7 @@ def measure_people(answers: pd.DataFrame, min_corated: int) -> pd.DataFrame:
     return both if both.index.is_unique else worst[~worst.index.duplicated()].sort_index()[columns]
 
 
-def summarize_sub_items(answers: pd.DataFrame, key: pd.DataFrame, minimum: int) -> pd.DataFrame:
+def means_of_sub_items(answers: pd.DataFrame, key: pd.DataFrame, minimum: int) -> pd.DataFrame:
     """Counts and statistics of every sub-item of the key, asked or not (contracts.SubItems)."""
     wanted = name_cells(key[key["kind"] == "test"])
     table = wanted.groupby(["eval_type", "cell"]).agg(n_items=("item_id", "nunique"))
@@ -603,7 +603,7 @@ def split_half(answers: pd.DataFrame, n_splits: int, seed: int) -> Reliability |
         if is_both.sum() < 3:
             return None
         first, second = sums[:, is_both] / counts[:, is_both]
-        r = correlate(first, second)
+        r = pearson(first, second)
         found.append(step_up(r))
         sizes.append(int(is_both.sum()))
     mean, n_cells = float(np.mean(found)), round(float(np.mean(sizes)))
@@ -621,7 +621,7 @@ def split_half(answers: pd.DataFrame, n_splits: int, seed: int) -> Reliability |
     )
 
 
-def correlate(first: np.ndarray, second: np.ndarray) -> float:
+def pearson(first: np.ndarray, second: np.ndarray) -> float:
     """Pearson's r; NaN where either side does not vary.
 
     >>> correlate(np.array([1.0, 2, 3]), np.array([2.0, 4, 6]))
@@ -643,7 +643,7 @@ _ZERO = 1e-9
 
 
 @dataclass(frozen=True)
-class Correlations:
+class PersonCorrelations:
     """A person each.
 
     Attributes:
@@ -661,7 +661,7 @@ class Correlations:
 
 def correlate_people(
     person: np.ndarray, question: np.ndarray, value: np.ndarray, min_corated: int
-) -> Correlations:
+) -> PersonCorrelations:
     """Every person's correlation with the mean of the others on the questions that both answered,
     all pooled.
 
@@ -700,4 +700,4 @@ def correlate_people(
             np.nan,
         )
         std_error = np.where(n > 2, np.sqrt((1 - r * r) / (n - 2)), np.nan)
-    return Correlations(r, n, std_error, status)
+    return PersonCorrelations(r, n, std_error, status)

@@ -21,7 +21,7 @@ from worldprobe.benchmarks.ewok.contracts import PREFERENCES
 from worldprobe.benchmarks.ewok.ratings import DECIMALS, QUESTION, people_differ
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, contrast_group, is_graded
 from worldprobe.errors import TooLittleError, UserError
-from worldprobe_survey.cleaning import correlate, split_half
+from worldprobe_survey.cleaning import pearson, split_half
 from worldprobe_survey.lists import QUESTION_COLUMNS
 
 #: (target, context): Likert rates the target after the context; Choice shows this context first.
@@ -290,7 +290,7 @@ def compare_ways(likert: Sums, choice: Sums) -> tuple[float, int]:
     is_both = (scale > 0) & (n > 0)
     if is_both.sum() < 3:
         return float("nan"), int(is_both.sum())
-    return correlate(
+    return pearson(
         difference[is_both] / scale[is_both], choice.total[:, :, 0][is_both] / n[is_both]
     ), int(is_both.sum())
 
@@ -505,8 +505,8 @@ def _labels(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
     mean, label = cells["mean"].to_numpy(float), cells["label"].to_numpy(float)
     binary = np.select([mean >= 4, mean <= 2], [5.0, 1.0], mean)
     known: dict[str, Callable[[], float]] = {
-        "label_r": lambda: correlate(mean, label),
-        "label_r_binarised": lambda: correlate(binary, label),
+        "label_r": lambda: pearson(mean, label),
+        "label_r_binarised": lambda: pearson(binary, label),
     }
     for quantity, compute in known.items():
         yield _row(quantity, "overall", "overall", compute(), n=len(cells))
@@ -572,7 +572,7 @@ def measure_likeness(
                 {
                     "model": one.model,
                     "eval_type": eval_type,
-                    "r": correlate(x, y) if len(both) > 2 else np.nan,
+                    "r": pearson(x, y) if len(both) > 2 else np.nan,
                     "ci_low": low,
                     "ci_high": high,
                     "ceiling": find_ceiling(both),

@@ -44,7 +44,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Answer:
+class SentAnswer:
     """What a page sends.
 
     Attributes:
@@ -167,7 +167,7 @@ def show_trial(survey: Survey, participant: str) -> dict[str, Any] | None:
         return _show(connection, survey, state.session, is_loaded=True)
 
 
-def take_answer(survey: Survey, participant: str, answer: Answer) -> tuple[str, dict[str, Any]]:
+def take_answer(survey: Survey, participant: str, answer: SentAnswer) -> tuple[str, dict[str, Any]]:
     """Store an answer; it is on the disk when this returns.
 
     The same answer again changes nothing and is acknowledged again, as its acknowledgement may have
@@ -194,7 +194,9 @@ def take_answer(survey: Survey, participant: str, answer: Answer) -> tuple[str, 
         return outcome, _show(connection, survey, state.session, is_loaded=False)
 
 
-def _store(connection: sqlite3.Connection, survey: Survey, row: sqlite3.Row, answer: Answer) -> str:
+def _store(
+    connection: sqlite3.Connection, survey: Survey, row: sqlite3.Row, answer: SentAnswer
+) -> str:
     now, session = survey.answers.now(), row["session"]
     if row["answer"] is None and row["shown_at"] is not None:
         connection.execute(
@@ -486,7 +488,7 @@ class Status:
         )
 
 
-def summarize(survey: Survey) -> Status:
+def survey_status(survey: Survey) -> Status:
     """Count; changes nothing.
 
     Raises:

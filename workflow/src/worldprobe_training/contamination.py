@@ -24,7 +24,7 @@ from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import table_name
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe_training.training_files import Dialogue
+from worldprobe_training.training_files import TrainingDialogue
 
 #: What is inside a word without being read: characters that are not seen, tags, and the hyphen at
 #: the end of a line.
@@ -286,14 +286,14 @@ def in_trials(trials: pd.DataFrame, tests: TestedTuples) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def in_dialogues(dialogues: Sequence[Dialogue], tests: TestedTuples) -> list[str]:
+def in_dialogues(dialogues: Sequence[TrainingDialogue], tests: TestedTuples) -> list[str]:
     """Ids of the test tuples among dialogues; where only the words are known, ids or lines of the
     dialogues.
     """
     return list(dict.fromkeys(_matches(dialogues, tests)))
 
 
-def _matches(dialogues: Sequence[Dialogue], tests: TestedTuples) -> Iterator[str]:
+def _matches(dialogues: Sequence[TrainingDialogue], tests: TestedTuples) -> Iterator[str]:
     for dialogue in dialogues:
         if dialogue.name in tests.trial_ids:
             yield tests.trial_ids[dialogue.name]

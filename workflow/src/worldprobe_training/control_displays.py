@@ -15,7 +15,14 @@ from worldprobe.paths import BUILTIN, edition
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster, sort_by
-from worldprobe.report.sheet import MODEL_ONCE, Column, Sheet, decimals, number_column, text_column
+from worldprobe.report.sheet import (
+    MODEL_ONCE,
+    Sheet,
+    SheetColumn,
+    decimals,
+    number_column,
+    text_column,
+)
 from worldprobe_training.contracts import ControlAccuracies
 
 if TYPE_CHECKING:
@@ -111,7 +118,7 @@ def control_accuracy(
             heading = "All" if targets == "all" else f"{targets.capitalize()}s"
             shown = tuple(f"{kind}_{name}" for kind in ("mean", "ci_low", "ci_high"))
             columns += [
-                Column("accuracy", shown, _with_interval, over=heading),
+                SheetColumn("accuracy", shown, _with_interval, over=heading),
                 number_column("items", f"n_items_{name}", _count, over=heading),
             ]
     doses = [number_column("Times", "dose", str)] if frame["dose"].max() > 1 else []

@@ -40,11 +40,11 @@ from worldprobe_training.contamination import (
     read_tests,
     refuse_tests,
 )
-from worldprobe_training.lessons import Lesson, Material, encode_lessons, lesson_order
+from worldprobe_training.lessons import Lesson, TokenisedLessons, encode_lessons, lesson_order
 from worldprobe_training.model_card import RECORD, write_card, write_record
 from worldprobe_training.settings import Tuning
 from worldprobe_training.training_files import (
-    Dialogue,
+    TrainingDialogue,
     canary_of,
     first_tuples,
     is_trials,
@@ -246,7 +246,7 @@ def decide(settings: FinetuningSettings, n_parameters: int, n_lessons: int) -> T
     return Tuning(**(stated | decided))
 
 
-def _order(how: Tuning, material: Material, mixed: Material | None) -> np.ndarray:
+def _order(how: Tuning, material: TokenisedLessons, mixed: TokenisedLessons | None) -> np.ndarray:
     parts = [part for part in (material, mixed) if part is not None]
     lengths = np.concatenate([part.lengths for part in parts]) if how.group_by_length else None
     n_mixed = len(mixed) if mixed is not None else 0
@@ -347,7 +347,7 @@ class MaterialReader:
     contamination: list[str] = field(default_factory=list)
     canary: str | None = None
 
-    def read_train(self, paths: Sequence[Path], most: int | None) -> Material:
+    def read_train(self, paths: Sequence[Path], most: int | None) -> TokenisedLessons:
         """The lessons of files of trials or dialogues.
 
         Args:
@@ -378,7 +378,7 @@ class MaterialReader:
             )
         return material
 
-    def read_mixed(self, paths: Sequence[Path], room: int) -> Material:
+    def read_mixed(self, paths: Sequence[Path], room: int) -> TokenisedLessons:
         """The lessons of dialogues that are mixed in; those of more than ``room`` tokens are left
         out and counted.
 
@@ -400,7 +400,7 @@ class MaterialReader:
             )
         return kept
 
-    def _of_dialogues(self, path: Path, dialogues: Sequence[Dialogue]) -> Iterator[Lesson]:
+    def _of_dialogues(self, path: Path, dialogues: Sequence[TrainingDialogue]) -> Iterator[Lesson]:
         canary = canary_of(path, dialogues)
         self._note(path, in_dialogues(dialogues, self.tests), canary)
         return lessons_of_dialogues(dialogues, self.prompts, self.is_chat)

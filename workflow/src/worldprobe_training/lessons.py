@@ -45,7 +45,7 @@ class Lesson:
 
 
 @dataclass(frozen=True)
-class Material:
+class TokenisedLessons:
     """Tokenised lessons, one behind the other.
 
     Attributes:
@@ -74,17 +74,19 @@ class Material:
         """Tokens of each lesson."""
         return np.diff(self.ends, prepend=0)
 
-    def without(self, longer_than: int) -> Material:
+    def without(self, longer_than: int) -> TokenisedLessons:
         """The lessons that have at most so many tokens."""
         is_kept = self.lengths <= longer_than
         tokens = np.repeat(is_kept, self.lengths)
         names = tuple(name for name, keep in zip(self.names, is_kept, strict=True) if keep)
-        return Material(
+        return TokenisedLessons(
             self.ids[tokens], np.cumsum(self.lengths[is_kept]), self.counts[tokens], names
         )
 
 
-def encode_lessons(lessons: Iterable[Lesson], encoder: Encoder, is_all: bool = False) -> Material:
+def encode_lessons(
+    lessons: Iterable[Lesson], encoder: Encoder, is_all: bool = False
+) -> TokenisedLessons:
     """Tokenise lessons.
 
     Args:
@@ -108,8 +110,8 @@ def encode_lessons(lessons: Iterable[Lesson], encoder: Encoder, is_all: bool = F
             names.append(lesson.name)
     ends = np.cumsum([len(row) for row in rows], dtype=np.int64)
     if not rows:
-        return Material(np.zeros(0, np.int32), ends, np.zeros(0, bool), ())
-    return Material(np.concatenate(rows), ends, np.concatenate(counts), tuple(names))
+        return TokenisedLessons(np.zeros(0, np.int32), ends, np.zeros(0, bool), ())
+    return TokenisedLessons(np.concatenate(rows), ends, np.concatenate(counts), tuple(names))
 
 
 def _encode_block(

@@ -36,9 +36,9 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     Description,
     Relation,
     before,
-    between,
     changed,
-    decide,
+    decide_query,
+    is_between,
     is_true,
     run,
 )
@@ -459,7 +459,7 @@ def _statement(
 ) -> tuple[Relation, str]:
     """A statement about a description, and what is to be said of it."""
     if size > 2 and rng.random() < how.ternary:
-        query = between(*rng.sample(there, 3))
+        query = is_between(*rng.sample(there, 3))
     else:
         query = before(*rng.sample(there, 2))
         while (
@@ -488,7 +488,7 @@ def _descriptions(size: int, complexity: str) -> tuple[Description, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def _decide(size: int, description: Description, query: Relation) -> str:
-    return decide(size, description, query)
+    return decide_query(size, description, query)
 
 
 #: Uses of skins that only tests have.

@@ -25,7 +25,7 @@ DIALOGUES = (
 
 
 @dataclass(frozen=True)
-class Dialogue:
+class TrainingDialogue:
     """One conversation to learn from.
 
     Attributes:
@@ -93,7 +93,7 @@ def lessons_of_trials(trials: pd.DataFrame, prompts: PromptSet, is_chat: bool) -
 
 
 def lessons_of_dialogues(
-    dialogues: Sequence[Dialogue], prompts: PromptSet, is_chat: bool
+    dialogues: Sequence[TrainingDialogue], prompts: PromptSet, is_chat: bool
 ) -> Iterator[Lesson]:
     """Dialogues, in the form in which trials are asked where they are plain text."""
     for dialogue in dialogues:
@@ -134,7 +134,7 @@ def _lesson(
     return Lesson(text if prompts.compares else f"{text}\n", answer, name)
 
 
-def read_dialogues(path: Path | str) -> list[Dialogue]:
+def read_dialogues(path: Path | str) -> list[TrainingDialogue]:
     """The dialogues of a file: ours (``messages``), or the release's (``dialog_history`` and
     ``target_message``).
 
@@ -149,7 +149,7 @@ def read_dialogues(path: Path | str) -> list[Dialogue]:
     return found
 
 
-def _dialogue(entry: dict[str, Any], where: str, number: int) -> Dialogue:
+def _dialogue(entry: dict[str, Any], where: str, number: int) -> TrainingDialogue:
     messages = entry.get("messages")
     if messages is None and "dialog_history" in entry:
         history, target = entry["dialog_history"], entry.get("target_message")
@@ -170,7 +170,9 @@ def _dialogue(entry: dict[str, Any], where: str, number: int) -> Dialogue:
     canary = entry.get("canary")
     name = str(entry.get("id") or f"line {number}")
     carried = canary if isinstance(canary, str) else None
-    return Dialogue(name, read[:-1], read[-1].content.strip(), carried, entry.get("plain") is True)
+    return TrainingDialogue(
+        name, read[:-1], read[-1].content.strip(), carried, entry.get("plain") is True
+    )
 
 
 def _message(message: Any, where: str) -> Message:
@@ -184,7 +186,7 @@ def _message(message: Any, where: str) -> Message:
     return Message(cast(Role, role), message["content"])
 
 
-def canary_of(path: Path | str, dialogues: Sequence[Dialogue] = ()) -> str | None:
+def canary_of(path: Path | str, dialogues: Sequence[TrainingDialogue] = ()) -> str | None:
     """The canary that a training file carries, so that the tuned model's card can carry it too."""
     if str(path).endswith(".parquet"):
         return read_provenance(path).canary

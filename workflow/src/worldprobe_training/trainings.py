@@ -62,7 +62,7 @@ Changes = Annotated[
 ]
 
 
-class Part(Block):
+class TrainingPart(Block):
     """What is trained on: one of a set that is generated, a file, and lessons by name."""
 
     set: Literal["train-10k", "train-100k", "train-1m", "train-hard", "train-motion"] | None = (
@@ -110,7 +110,7 @@ class Part(Block):
             )
 
 
-Parts = Annotated[list[Part], Field(min_length=1)]
+Parts = Annotated[list[TrainingPart], Field(min_length=1)]
 
 
 class Variant(Block):

@@ -50,7 +50,7 @@ from worldprobe.models.loading import DTYPES
 from worldprobe.models.weights import read_object
 from worldprobe.operations.resources import BYTES
 from worldprobe_training import processes
-from worldprobe_training.lessons import IGNORED, Collator, Material
+from worldprobe_training.lessons import IGNORED, Collator, TokenisedLessons
 from worldprobe_training.scratch import write_weights
 from worldprobe_training.settings import Tuning
 
@@ -61,7 +61,9 @@ TOKENS_PER_PASS = 16_384
 class Curriculum(Dataset):
     """The lessons of all steps in their order, as transformers' ``Trainer`` reads them."""
 
-    def __init__(self, material: Material, mixed: Material | None, order: np.ndarray) -> None:
+    def __init__(
+        self, material: TokenisedLessons, mixed: TokenisedLessons | None, order: np.ndarray
+    ) -> None:
         """See ``lesson_order`` for the order."""
         self.material, self.mixed, self.order = material, mixed, order
 
@@ -282,7 +284,7 @@ def _lora_targets(model: PreTrainedModel, wanted: str) -> str | list[str]:
     return names
 
 
-def longest_of(material: Material, mixed: Material | None) -> int:
+def longest_of(material: TokenisedLessons, mixed: TokenisedLessons | None) -> int:
     """Tokens of the longest lesson."""
     return int(
         max(part.lengths.max() for part in (material, mixed) if part is not None and len(part))
@@ -652,7 +654,7 @@ def _gb(number: float) -> str:
     return f"{number / 1e9:.1f} GB"
 
 
-def check_lengths(material: Material, longest: int, where: str) -> None:
+def check_lengths(material: TokenisedLessons, longest: int, where: str) -> None:
     """Raise UserError where a lesson has more tokens than training takes: its answer would be cut
     off silently.
     """

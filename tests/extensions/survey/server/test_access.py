@@ -10,7 +10,7 @@ from command_line import run
 from worldprobe_survey import export
 from worldprobe_survey.export import find_person, withdraw
 from worldprobe_survey.identities import preview_link
-from worldprobe_survey.progress import summarize
+from worldprobe_survey.progress import survey_status
 from worldprobe_survey.store import UnavailableError
 
 PID = [f"{number:024x}" for number in range(5)]
@@ -124,7 +124,7 @@ def test_a_preview_is_marked_and_counts_nowhere(make_lab, make_plan, capsys):
     assert lab.exported("ratings").empty
     assert lab.exported("demographics").empty
     assert identities(lab) == []
-    status = summarize(lab.survey)
+    status = survey_status(lab.survey)
     assert (
         status.total("complete"),
         status.total("needed"),

@@ -22,7 +22,7 @@ from worldprobe_survey.contracts import Demographics, Participants, RawRatings, 
 from worldprobe_survey.export import find_person, purge, withdraw
 from worldprobe_survey.identities import Visitor, find_withdrawal_key, import_submissions, register
 from worldprobe_survey.lists import digest_lists
-from worldprobe_survey.progress import find_alarms, summarize
+from worldprobe_survey.progress import find_alarms, survey_status
 from worldprobe_survey.store import read_facts
 from worldprobe_survey.study import write_fact
 
@@ -347,11 +347,11 @@ def test_who_finished_here_and_returned_there_is_marked_and_cleaning_leaves_them
     key = find_person(lab.survey.identities, PID[1])
     assert people.loc[key, "status"] == "returned"
     assert people.loc[key, "minutes"] >= 0
-    assert summarize(lab.survey).total("complete") == 0, "the list is wanted again"
+    assert survey_status(lab.survey).total("complete") == 0, "the list is wanted again"
     import_submissions(
         *stores, submissions([SUBMISSION[1], PID[1], "APPROVED"], *rest), "prolific.csv"
     )
-    assert summarize(lab.survey).total("complete") == 1, "a return can be undone"
+    assert survey_status(lab.survey).total("complete") == 1, "a return can be undone"
 
 
 def test_submissions_that_are_not_in_prolifics_list_are_reported(busy_lab, tmp_path, capsys):

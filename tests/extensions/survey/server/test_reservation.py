@@ -11,7 +11,7 @@ import pytest
 from worldprobe.errors import UserError
 from worldprobe_survey import progress
 from worldprobe_survey.identities import Visitor, register
-from worldprobe_survey.progress import summarize
+from worldprobe_survey.progress import survey_status
 from worldprobe_survey.study import open_survey
 
 
@@ -95,7 +95,7 @@ def test_who_finishes_late_is_accepted_marked_and_counted(make_lab, make_plan):
         ("complete", 0),
         ("complete", 1),
     ]
-    status = summarize(lab.survey)
+    status = survey_status(lab.survey)
     assert (status.total("complete"), status.n_late, status.total("needed")) == (2, 1, 0)
 
 
@@ -139,7 +139,7 @@ def test_more_newcomers_in_a_minute_than_allowed_are_held_up_and_seen(make_lab):
         person.open()
         statuses.append(person.post("consent", {"agree": True}).status_code)
     assert statuses == [200, 200, 200, 429, 429]
-    assert summarize(lab.survey).tallies["newcomers over the limit"] == 2
+    assert survey_status(lab.survey).tallies["newcomers over the limit"] == 2
 
 
 def test_rounds_share_the_people_that_a_question_needs(make_lab, make_plan):

@@ -5,7 +5,7 @@ import base64
 import pytest
 from starlette.testclient import TestClient
 
-from worldprobe_survey.app import build_page
+from worldprobe_survey.app import survey_page
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def stores(lab):
 
 
 def test_the_page_needs_the_token_and_shows_no_identity(stores, lab):
-    browser = TestClient(build_page(*stores))
+    browser = TestClient(survey_page(*stores))
     token = (lab.folder / "identities-token").read_text()
     assert browser.get("/").status_code == 401
     assert browser.get("/", auth=("x", "0" * 64)).status_code == 401

@@ -29,7 +29,7 @@ from worldprobe.benchmarks.ewok.analysis.judge import (  # noqa: E402
     judge_responses,
     judge_target_scores,
 )
-from worldprobe.benchmarks.ewok.analysis.summarize import summarize  # noqa: E402
+from worldprobe.benchmarks.ewok.analysis.summarize import item_means  # noqa: E402
 from worldprobe.benchmarks.ewok.contracts import Items  # noqa: E402
 from worldprobe.benchmarks.ewok.scoring import (  # noqa: E402
     ask,
@@ -164,7 +164,7 @@ def _applies(each: Requirement) -> bool:
 
 
 def overall(judged: pd.DataFrame, metric: str = "accuracy") -> float:
-    means = summarize(judged).set_index(["grouping", "metric", "condition"])
+    means = item_means(judged).set_index(["grouping", "metric", "condition"])
     return float(means.loc[("overall", metric, ALL), "mean"])
 
 

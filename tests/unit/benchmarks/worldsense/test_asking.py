@@ -15,7 +15,7 @@ from worldprobe.benchmarks.worldsense.contracts import Responses
 from worldprobe.benchmarks.worldsense.inference import reference_solvers
 from worldprobe.benchmarks.worldsense.inference.ask import ask
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
-from worldprobe.benchmarks.worldsense.settings import Asking
+from worldprobe.benchmarks.worldsense.settings import TrialAsking
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
 from worldprobe.contracts import read_table, validate
 from worldprobe.inference.dialogue import last_word
@@ -168,7 +168,7 @@ def test_a_model_that_answers_badly_in_every_way_is_asked_once_more_and_read_rig
     engine = Scripted()
     prompts = load_prompt_set("basic")
     frame, facts = ask(
-        trials(*SCRIPT), engine, prompts, open_store(tmp_path, engine), Asking(), is_chat
+        trials(*SCRIPT), engine, prompts, open_store(tmp_path, engine), TrialAsking(), is_chat
     )
     validate(frame, Responses)
     found = [
@@ -227,7 +227,7 @@ def test_plain_sums_compare_the_answers_and_ties_are_no_answer(tmp_path: Path) -
         engine,
         load_prompt_set("constrained_sum"),
         open_store(tmp_path, engine),
-        Asking(),
+        TrialAsking(),
         True,
     )
     validate(frame, Responses)
@@ -244,7 +244,7 @@ def test_plain_sums_compare_the_answers_and_ties_are_no_answer(tmp_path: Path) -
 
 def test_samples_have_seeds_of_their_own_which_the_provenance_states(tmp_path: Path) -> None:
     engine = Scripted()
-    asking = Asking(samples=3, temperature=0.7, seed=10)
+    asking = TrialAsking(samples=3, temperature=0.7, seed=10)
     frame, facts = ask(
         trials("draws"),
         engine,
@@ -261,7 +261,7 @@ def test_samples_have_seeds_of_their_own_which_the_provenance_states(tmp_path: P
 
 def test_the_papers_rule_is_kept_by_name(tmp_path: Path) -> None:
     engine, asked = Scripted(), trials("denies", "both", "refuses")
-    how = Asking(reading="last_word")
+    how = TrialAsking(reading="last_word")
     frame, facts = ask(
         asked, engine, load_prompt_set("basic"), open_store(tmp_path, engine), how, True
     )
@@ -281,14 +281,16 @@ def test_a_run_that_is_killed_at_any_question_asks_no_answered_one_again(
     prompts, asked = load_prompt_set("basic"), trials(*SCRIPT)
     whole = Scripted()
     expected, facts = ask(
-        asked, whole, prompts, open_store(tmp_path / "whole", whole), Asking(), True
+        asked, whole, prompts, open_store(tmp_path / "whole", whole), TrialAsking(), True
     )
     assert len(whole.asked) == 22
     first = Scripted(dies_at=dies_at)
     with pytest.raises(KeyboardInterrupt):
-        ask(asked, first, prompts, open_store(tmp_path / "cut", first), Asking(), True)
+        ask(asked, first, prompts, open_store(tmp_path / "cut", first), TrialAsking(), True)
     second = Scripted()
-    frame, again = ask(asked, second, prompts, open_store(tmp_path / "cut", second), Asking(), True)
+    frame, again = ask(
+        asked, second, prompts, open_store(tmp_path / "cut", second), TrialAsking(), True
+    )
     assert len(first.asked) + len(second.asked) == 22
     assert not set(map(str, first.asked)) & set(map(str, second.asked))
     pd.testing.assert_frame_equal(frame, expected)

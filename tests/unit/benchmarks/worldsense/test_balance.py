@@ -25,7 +25,7 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     Description,
     Relation,
     count_worlds,
-    decide,
+    decide_query,
     normalise,
     rename,
 )
@@ -118,7 +118,9 @@ def entails(cell: Cell, part: Part, *, is_whole: bool) -> bool:
         return True
     if problem_type(cell.problem) == "Consist":
         return not count_worlds(cell.size, part.description)
-    return part.query is not None and decide(cell.size, part.description, part.query) != "some"
+    return (
+        part.query is not None and decide_query(cell.size, part.description, part.query) != "some"
+    )
 
 
 @lru_cache(maxsize=1 << 17)

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.worldsense.contracts import Responses
-from worldprobe.benchmarks.worldsense.inference.ask import ask, decide, usual_odds
+from worldprobe.benchmarks.worldsense.inference.ask import ask, choose_answer, usual_odds
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
-from worldprobe.benchmarks.worldsense.settings import Asking
+from worldprobe.benchmarks.worldsense.settings import TrialAsking
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
 from worldprobe.contracts import validate
 from worldprobe.inference.store import open_store
@@ -87,7 +87,9 @@ HABITS = {
 def asked(
     trials: pd.DataFrame, engine: Habitual, folder: Path, name: str = "constrained"
 ) -> tuple[pd.DataFrame, dict]:
-    frame, facts = ask(trials, engine, load_prompt_set(name), open_store(folder, engine), Asking())
+    frame, facts = ask(
+        trials, engine, load_prompt_set(name), open_store(folder, engine), TrialAsking()
+    )
     validate(frame, Responses)
     return trials.merge(frame, on="trial_id"), facts
 
@@ -182,5 +184,5 @@ def test_what_a_model_cannot_compute_has_a_status(trials: pd.DataFrame, tmp_path
 def test_the_answer_is_what_a_text_adds_to_the_usual_odds(
     logprobs: list[float], usual: list[float], answer: int, margin: float
 ) -> None:
-    found, behind = decide(logprobs, np.array(usual))
+    found, behind = choose_answer(logprobs, np.array(usual))
     assert (found, behind) == (answer, pytest.approx(margin))

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from generated_trials import make_trials, other_answers
-from worldprobe.benchmarks.worldsense.analysis.answers import Series
+from worldprobe.benchmarks.worldsense.analysis.answers import AnswerSeries
 from worldprobe.benchmarks.worldsense.analysis.consistency import (
     FEWEST,
     _over_problems,
@@ -107,7 +107,7 @@ def test_one_skin_and_skins_that_are_all_alike_have_no_interval(questions: Quest
 
 def consistency_of(questions: Questions, answers: np.ndarray) -> pd.DataFrame:
     found = measure_consistency(
-        "test", questions, Series("basic", "m", answers.astype(np.int8)[None], {}), n_draws=50
+        "test", questions, AnswerSeries("basic", "m", answers.astype(np.int8)[None], {}), n_draws=50
     )
     return found.set_index(["group", "metric"])
 

@@ -15,7 +15,7 @@ from command_line import run
 from worldprobe.benchmarks.worldsense import figures, tables
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import add_properties, from_frame
-from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models, summarize
+from worldprobe.benchmarks.worldsense.analysis.summarize import compare_on_tuples, tuple_means
 from worldprobe.benchmarks.worldsense.contracts import (
     Comparisons,
     Responses,
@@ -31,7 +31,7 @@ from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
 from worldprobe.report.lines import draw_lines
-from worldprobe.report.model_names import Model, Roster
+from worldprobe.report.model_names import Roster, ShownModel
 from worldprobe.report.origins import read_origins
 from worldprobe.report.page import Material, Part
 from worldprobe_lab import trial_displays
@@ -78,7 +78,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             made,
         )
     questions = add_properties(from_frame(trials, "test"), trials)
-    summaries = summarize("test", questions, read_series(sorted(out.iterdir()), questions))
+    summaries = tuple_means("test", questions, read_series(sorted(out.iterdir()), questions))
     write_table(
         summaries[list(Summaries.columns)],
         Summaries,
@@ -152,13 +152,13 @@ def test_the_first_sentences_say_whether_a_model_beats_the_strongest_rule_that_c
     summaries, comparisons = (tmp_path / f"{name}.parquet" for name in ("summaries", "comparisons"))
     made = Provenance(seed=0)
     write_table(
-        summarize("test", questions, series)[[*Summaries.columns]], Summaries, summaries, made
+        tuple_means("test", questions, series)[[*Summaries.columns]], Summaries, summaries, made
     )
-    compared = compare_models("test", questions, series)
+    compared = compare_on_tuples("test", questions, series)
     assert "finding" in compared
     write_table(compared, Comparisons, comparisons, made)
     roster = Roster(
-        {one: Model(one, one, family="rule") for one in ("rule_roles", "rule_counting")}
+        {one: ShownModel(one, one, family="rule") for one in ("rule_roles", "rule_counting")}
     )
     said = compose(Material(summaries, roster, comparisons=comparisons)).findings
     assert said[1].startswith("solves ")

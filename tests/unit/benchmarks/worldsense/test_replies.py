@@ -12,7 +12,7 @@ import pytest
 from worldprobe.benchmarks.worldsense.inference.parse import (
     EXPLICIT,
     PAPER,
-    differences,
+    count_rule_differences,
     read_explicit,
     reader_of,
 )
@@ -121,4 +121,4 @@ def test_an_answer_is_read_whatever_surrounds_it(kind: str) -> None:
 def test_where_the_rules_differ_is_counted_by_how() -> None:
     replies = ["TRUE", "I would say TRUE, not FALSE.", "TRUE, as stated", "TRUE or FALSE", "Hm."]
     counted = {"replies": 5, "another_answer": 1, "only_explicit": 1, "only_last_word": 1}
-    assert differences("Infer", ANSWERS["Infer"], replies) == counted
+    assert count_rule_differences("Infer", ANSWERS["Infer"], replies) == counted

@@ -13,7 +13,7 @@ from command_line import run
 from generated_trials import make_trials, other_answers
 from worldprobe.analysis.reproduction import summary_line
 from worldprobe.benchmark import find_displays
-from worldprobe.benchmarks.worldsense.analysis.answers import Series
+from worldprobe.benchmarks.worldsense.analysis.answers import AnswerSeries
 from worldprobe.benchmarks.worldsense.analysis.questions import (
     INVALID,
     Questions,
@@ -27,13 +27,13 @@ from worldprobe.benchmarks.worldsense.analysis.reproduction import (
     read_published,
     released_sets,
 )
-from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models, summarize
+from worldprobe.benchmarks.worldsense.analysis.summarize import compare_on_tuples, tuple_means
 from worldprobe.benchmarks.worldsense.benchmark import BENCHMARK
 from worldprobe.benchmarks.worldsense.contracts import Comparisons, Reproduction, Summaries
 from worldprobe.benchmarks.worldsense.tables import comparisons
 from worldprobe.contracts import validate, write_table
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import Model, Roster
+from worldprobe.report.model_names import Roster, ShownModel
 from worldprobe.report.page import draw_figure, print_table
 from worldprobe_lab import trial_displays
 
@@ -50,18 +50,18 @@ def questions(trials: pd.DataFrame) -> Questions:
 
 def answer(
     questions: Questions, model: str, share: float, prompting: str = "basic", seed: int = 0
-) -> Series:
+) -> AnswerSeries:
     """Right answers in a share of the trials, otherwise another valid one; some are invalid."""
     rng = np.random.default_rng(seed)
     gold = questions.gold["corrected"]
     other = other_answers(gold)
     answers = np.where(rng.random(len(gold)) < share, gold, other).astype(np.int8)
     answers[rng.random(len(gold)) < 0.01] = INVALID
-    return Series(prompting, model, answers[None, :], {})
+    return AnswerSeries(prompting, model, answers[None, :], {})
 
 
 @pytest.fixture(scope="module")
-def series(questions: Questions) -> list[Series]:
+def series(questions: Questions) -> list[AnswerSeries]:
     return [
         *[answer(questions, "GPT4", 0.9, name) for name in ("basic", "cot")],
         answer(questions, "middling", 0.7, seed=1),
@@ -70,8 +70,8 @@ def series(questions: Questions) -> list[Series]:
 
 
 @pytest.fixture(scope="module")
-def summaries(questions: Questions, series: list[Series]) -> pd.DataFrame:
-    tables = [summarize(name, questions, series) for name in ("test", "ood-size")]
+def summaries(questions: Questions, series: list[AnswerSeries]) -> pd.DataFrame:
+    tables = [tuple_means(name, questions, series) for name in ("test", "ood-size")]
     table = pd.concat(tables, ignore_index=True).sort_values(
         list(Summaries.Config.key), ignore_index=True
     )
@@ -151,9 +151,9 @@ def test_depth_and_worlds_are_those_of_the_trials(
 
 
 def test_models_are_compared_on_the_tuples_that_both_answered(
-    questions: Questions, series: list[Series], summaries: pd.DataFrame
+    questions: Questions, series: list[AnswerSeries], summaries: pd.DataFrame
 ) -> None:
-    table = compare_models("test", questions, series)
+    table = compare_on_tuples("test", questions, series)
     validate(table, Comparisons)
     row = table[
         (table["grouping"] == "overall")
@@ -165,11 +165,11 @@ def test_models_are_compared_on_the_tuples_that_both_answered(
     assert row["n_clusters"] == 3
     assert row["mean_b"] == pytest.approx(mean_of(summaries, "poor", "accuracy"))
     assert row["p"] <= row["p_holm"]
-    assert compare_models("test", questions, series[:1]).empty
+    assert compare_on_tuples("test", questions, series[:1]).empty
 
 
 def test_rules_cost_the_comparisons_of_models_nothing(
-    questions: Questions, series: list[Series]
+    questions: Questions, series: list[AnswerSeries]
 ) -> None:
     rules = [
         replace(one, model=f"rule {n}", is_rule=True)
@@ -177,7 +177,7 @@ def test_rules_cost_the_comparisons_of_models_nothing(
         for one in series
         if one.model == "poor"
     ]
-    tables = (compare_models("test", questions, found) for found in (series, [*series, *rules]))
+    tables = (compare_on_tuples("test", questions, found) for found in (series, [*series, *rules]))
     alone, beside = (table.query("grouping == 'overall'") for table in tables)
     key = ["eval_type", "model_a", "model_b"]
     both = alone.merge(beside, on=key, suffixes=("", "_beside"))
@@ -185,7 +185,7 @@ def test_rules_cost_the_comparisons_of_models_nothing(
     assert both["p_holm"].tolist() == pytest.approx(both["p_holm_beside"].tolist())
     with_rules = beside[beside["model_b"].str.startswith("rule") & (beside["model_a"] == "GPT4")]
     assert (with_rules["p_holm"] > with_rules["p"]).all()
-    roster = Roster({f"rule {n}": Model(f"rule {n}", "", family="rule") for n in range(20)})
+    roster = Roster({f"rule {n}": ShownModel(f"rule {n}", "", family="rule") for n in range(20)})
     shown = comparisons(beside, roster).frame[["model_a", "model_b"]]
     n_rules = shown.isin([*roster.models]).sum(axis=1)
     assert set(n_rules) == {0, 1}, "two rules say nothing of a model"
@@ -253,10 +253,10 @@ SHOWN += find_displays(trial_displays)
 
 
 def files(
-    folder: Path, summaries: pd.DataFrame, questions: Questions, series: list[Series]
+    folder: Path, summaries: pd.DataFrame, questions: Questions, series: list[AnswerSeries]
 ) -> Path:
     write_table(summaries, Summaries, folder / "summaries.parquet", Provenance())
-    compared = compare_models("test", questions, series)
+    compared = compare_on_tuples("test", questions, series)
     keys = list(Comparisons.Config.key)
     write_table(
         compared.sort_values(keys, ignore_index=True),
@@ -276,7 +276,7 @@ def files(
 
 
 def test_every_table_is_printed_and_every_figure_drawn(
-    summaries: pd.DataFrame, questions: Questions, series: list[Series], tmp_path: Path
+    summaries: pd.DataFrame, questions: Questions, series: list[AnswerSeries], tmp_path: Path
 ) -> None:
     folder = files(tmp_path, summaries, questions, series)
     for display in SHOWN:

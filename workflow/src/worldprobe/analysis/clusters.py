@@ -28,7 +28,7 @@ from scipy.special import fdtrc
 from worldprobe.analysis.components import (
     NO_VARIANCE,
     Components,
-    Part,
+    VarianceComponent,
     enough_versions,
     interval,
     p_value,
@@ -85,7 +85,7 @@ def crossed_means(
     version: np.ndarray | None = None,
     stratum: np.ndarray | None = None,
     weight: np.ndarray | None = None,
-    others: Sequence[Part] = (),
+    others: Sequence[VarianceComponent] = (),
     tested: bool = True,
     bounds: Bounds | None = None,
     is_random: np.ndarray | None = None,
@@ -128,7 +128,7 @@ def crossed_means(
         shared = weight[series[0], known].astype(float)
         member = np.unique(cluster[known], return_inverse=True)[1]
         versions, strata = (_codes(labels, known) for labels in (version, stratum))
-        further = [Part(part.variance[series], part.df) for part in others]
+        further = [VarianceComponent(part.variance[series], part.df) for part in others]
         ends = None if bounds is None else (np.broadcast_to(bounds[0], n_series)[series], bounds[1])
         chosen = values[np.ix_(series, known)].astype(float)
         random = None if is_random is None else is_random[series]
@@ -148,7 +148,9 @@ def _codes(labels: np.ndarray | None, known: np.ndarray) -> np.ndarray | None:
     return None if labels is None else np.unique(labels[known], return_inverse=True)[1]
 
 
-def variance_of_mean(residual: np.ndarray, share: np.ndarray, unit: np.ndarray) -> Part:
+def variance_of_mean(
+    residual: np.ndarray, share: np.ndarray, unit: np.ndarray
+) -> VarianceComponent:
     """The part of the variance of a mean that is due to one random factor.
 
     Args:
@@ -158,7 +160,7 @@ def variance_of_mean(residual: np.ndarray, share: np.ndarray, unit: np.ndarray) 
     """
     g = np.bincount(unit, share)
     scale, df = bell_mccaffrey(g)
-    return Part(scale * (sum_by_code(residual * share, unit) ** 2).sum(axis=1), df)
+    return VarianceComponent(scale * (sum_by_code(residual * share, unit) ** 2).sum(axis=1), df)
 
 
 def near_ends(
@@ -179,7 +181,7 @@ def near_ends(
         (squares**2).sum(axis=1) - whole / squares.shape[1], 1e-60
     )  # of the sum of squares
     df = np.clip(2 * whole / spread, 1, components.clusters.df)
-    return replace(components, clusters=Part(components.clusters.variance, df))
+    return replace(components, clusters=VarianceComponent(components.clusters.variance, df))
 
 
 def _estimate(
@@ -188,7 +190,7 @@ def _estimate(
     version: np.ndarray | None,
     stratum: np.ndarray | None,
     weight: np.ndarray,
-    others: Sequence[Part],
+    others: Sequence[VarianceComponent],
     tested: bool,
     bounds: Bounds | None,
     is_random: np.ndarray | None,

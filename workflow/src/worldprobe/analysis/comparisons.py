@@ -24,7 +24,7 @@ from worldprobe.errors import TooLittleError
 Estimate = Callable[[np.ndarray, Group, bool], Estimates]
 
 
-def compare_models(
+def compare_pairs(
     models: Sequence[str], values: np.ndarray, groups: Iterable[Group], estimate: Estimate
 ) -> pd.DataFrame:
     """Every pair of models, on what both have a value of.
@@ -89,7 +89,7 @@ def paired(values: np.ndarray, pairs: Sequence[tuple[int, int]]) -> tuple[np.nda
     the harder part.
 
     Args:
-        values: as for ``compare_models``.
+        values: as for ``compare_pairs``.
         pairs: places of two models each.
 
     Returns:
@@ -156,7 +156,7 @@ def compare_scores(
     ):
         scored, groups = arrange(rows, groupings)
         if len(scored.series) > 1:
-            found = compare_models(
+            found = compare_pairs(
                 scored.series["model"].tolist(), scored.values[0], groups, estimate
             )
             tables.append(

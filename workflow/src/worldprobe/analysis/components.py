@@ -47,7 +47,7 @@ VERSIONS = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50)
 
 
 @dataclass(frozen=True)
-class Part:
+class VarianceComponent:
     """A part of the variance of a mean.
 
     Attributes:
@@ -81,10 +81,10 @@ class Components:
             shape (series,).
     """
 
-    clusters: Part
-    versions: Part | None = None
+    clusters: VarianceComponent
+    versions: VarianceComponent | None = None
     cells: np.ndarray | float = 0.0
-    others: tuple[Part, ...] = ()
+    others: tuple[VarianceComponent, ...] = ()
     repeated: np.ndarray | float = 0.0
     inflation: float = 1.0
     is_pretested: bool = False
@@ -92,14 +92,18 @@ class Components:
     within: np.ndarray | float = 0.0
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[VarianceComponent]:
         """All parts; the cells, which clusters and versions both contain, are in that of the
         versions alone.
         """
         if self.versions is None:
             return [self.clusters, *self.others]
         cells = np.minimum(self.cells, np.minimum(self.clusters.variance, self.versions.variance))
-        return [Part(self.clusters.variance - cells, self.clusters.df), self.versions, *self.others]
+        return [
+            VarianceComponent(self.clusters.variance - cells, self.clusters.df),
+            self.versions,
+            *self.others,
+        ]
 
     @property
     def variance(self) -> np.ndarray:
@@ -113,12 +117,13 @@ class Components:
             chosen: which: truth values, shape (series,), or places.
         """
         clusters, *others = (
-            Part(part.variance[chosen], part.df) for part in (self.clusters, *self.others)
+            VarianceComponent(part.variance[chosen], part.df)
+            for part in (self.clusters, *self.others)
         )
         versions = (
             None
             if self.versions is None
-            else Part(self.versions.variance[chosen], self.versions.df)
+            else VarianceComponent(self.versions.variance[chosen], self.versions.df)
         )
         return replace(
             self,
@@ -136,7 +141,9 @@ class Components:
             chosen: in which series versions are a random factor, shape (series,).
         """
         assert self.versions is not None
-        versions = Part(np.where(chosen, self.versions.variance, 0.0), self.versions.df)
+        versions = VarianceComponent(
+            np.where(chosen, self.versions.variance, 0.0), self.versions.df
+        )
         return replace(self, versions=versions, cells=np.where(chosen, self.cells, 0.0))
 
     def with_versions(self, n_versions: float, n_new: float) -> Components:
@@ -149,7 +156,7 @@ class Components:
         assert self.versions is not None
         share, cells = n_versions / n_new, np.asarray(self.cells)
         clusters = np.maximum(self.clusters.variance - cells, 0) + cells * share
-        versions = Part(np.maximum(self.versions.variance, cells) * share, n_new - 1)
+        versions = VarianceComponent(np.maximum(self.versions.variance, cells) * share, n_new - 1)
         return replace(
             self,
             clusters=replace(self.clusters, variance=clusters),
@@ -160,12 +167,13 @@ class Components:
     def scaled(self, factor: float) -> Components:
         """The same with every variance multiplied by a factor."""
         clusters, *others = (
-            Part(part.variance * factor, part.df) for part in (self.clusters, *self.others)
+            VarianceComponent(part.variance * factor, part.df)
+            for part in (self.clusters, *self.others)
         )
         versions = (
             None
             if self.versions is None
-            else Part(self.versions.variance * factor, self.versions.df)
+            else VarianceComponent(self.versions.variance * factor, self.versions.df)
         )
         return replace(
             self,
@@ -200,13 +208,14 @@ class Components:
         """From which mean on samples find a difference, and the standard error of this mean, shapes
         (series, samples).
         """
-        versions = self.versions or Part(np.zeros_like(self.clusters.variance), 1.0)
+        versions = self.versions or VarianceComponent(np.zeros_like(self.clusters.variance), 1.0)
         cells = np.asarray(self.cells)
         parts = [
-            Part(np.maximum(part.variance, cells), part.df) for part in (self.clusters, versions)
+            VarianceComponent(np.maximum(part.variance, cells), part.df)
+            for part in (self.clusters, versions)
         ] + list(self.others)
         drawn = [
-            Part(
+            VarianceComponent(
                 part.variance[:, None]
                 * 2
                 * _half_chi_squares(float(part.df), place, len(parts))

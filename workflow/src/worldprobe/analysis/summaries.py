@@ -17,7 +17,7 @@ CLUSTERS = "clusters"
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoreArrays:
     """Scores as arrays.
 
     Attributes:
@@ -60,7 +60,9 @@ class Group:
     alike: np.ndarray | None = None
 
 
-def summarize(scored: Scored, groups: Iterable[Group], are_random: bool = True) -> pd.DataFrame:
+def means_by_group(
+    scored: ScoreArrays, groups: Iterable[Group], are_random: bool = True
+) -> pd.DataFrame:
     """Means over the units of each condition, and their mean over conditions with its interval and
     range.
 
@@ -86,7 +88,7 @@ def summarize(scored: Scored, groups: Iterable[Group], are_random: bool = True) 
 
 
 def _blocks(
-    scored: Scored, group: Group, are_random: bool, lowest: np.ndarray
+    scored: ScoreArrays, group: Group, are_random: bool, lowest: np.ndarray
 ) -> Iterable[pd.DataFrame]:
     """The rows of a group: over conditions, then of each."""
     labels = scored.condition[group.units]
@@ -148,7 +150,7 @@ def _blocks(
             yield rows.assign(condition=str(condition), mean=means.iloc[place], **inside)
 
 
-def arrange(scores: pd.DataFrame, groupings: Sequence[str] = ()) -> tuple[Scored, list[Group]]:
+def arrange(scores: pd.DataFrame, groupings: Sequence[str] = ()) -> tuple[ScoreArrays, list[Group]]:
     """Scores of one condition as arrays, and the groups that their means are taken by.
 
     Args:
@@ -199,7 +201,7 @@ def arrange(scores: pd.DataFrame, groupings: Sequence[str] = ()) -> tuple[Scored
                     by_condition=False,
                 )
             )
-    return Scored(series, metrics, values, np.zeros(len(units), int), {"n": present}), groups
+    return ScoreArrays(series, metrics, values, np.zeros(len(units), int), {"n": present}), groups
 
 
 def summarize_scores(scores: pd.DataFrame, groupings: Sequence[str] = ()) -> pd.DataFrame:
@@ -216,5 +218,7 @@ def summarize_scores(scores: pd.DataFrame, groupings: Sequence[str] = ()) -> pd.
     tables = []
     for condition, rows in scores.groupby("condition", observed=True, sort=True):
         scored, groups = arrange(rows, groupings)
-        tables.append(summarize(scored, groups, are_random=False).assign(condition=str(condition)))
+        tables.append(
+            means_by_group(scored, groups, are_random=False).assign(condition=str(condition))
+        )
     return pd.concat(tables, ignore_index=True)[list(Summaries.columns)]

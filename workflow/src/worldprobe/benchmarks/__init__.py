@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from worldprobe import extensions
-from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study, find_displays
+from worldprobe.benchmark import Analysis, Benchmark, PageFiles, Registry, Study, find_displays
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.paths import REPOSITORY, StudyPaths
 
@@ -376,6 +376,33 @@ def scored_in(path: Path | str) -> Benchmark | None:
 
     by_table = {one.scores.Config.name: one for one in benchmarks().values() if one.scores}
     return _defined_in(path) or by_table.get(table_name(path))
+
+
+def find_analysis(path: Path | str, command: str) -> tuple[Analysis, Benchmark | None]:
+    """What a command does with a file of answers, and the benchmark that they are of; None where an
+    extension does it.
+
+    Args:
+        path: the file.
+        command: ``summarize`` or ``compare``.
+
+    Raises:
+        UserError: it contains no answers.
+    """
+    from worldprobe.contracts import table_name
+
+    known = benchmarks().values()
+    named = [one for one in known if str(path).endswith(one.answer_files)]
+    if found := (named[0] if named else scored_in(path)):
+        return found.analysed[command], found
+    kind = table_name(path)
+    if command == "compare" and (added := extensions.comparing(kind)):
+        return added, None
+    by_table = {table.Config.name: one for one in known for table in one.answer_tables}
+    if kind not in by_table:
+        problem = f"contains {kind or 'no table'}, not scores, {' or '.join(by_table)}."
+        raise UserError(path, problem, "Give what models answered, as a benchmark's tables.")
+    return by_table[kind].analysed[command], by_table[kind]
 
 
 def _defined_in(table: Path | str) -> Benchmark | None:

@@ -5,16 +5,17 @@ from scores to what they show.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App
 
-from worldprobe.benchmarks import benchmark_of, facts_of, scored_in
+from worldprobe.benchmarks import benchmark_of, facts_of, find_analysis
 from worldprobe.cli.options import (
     KEYS,
+    Answers,
     Cluster,
     EvalType,
     Judgements,
@@ -23,6 +24,8 @@ from worldprobe.cli.options import (
     Missing,
     Password,
     ReplicateModels,
+    Sets,
+    SkinFolder,
     Surface,
     between,
     missing_models,
@@ -30,7 +33,6 @@ from worldprobe.cli.options import (
 )
 from worldprobe.cli.options import password as password_of
 from worldprobe.errors import TooLittleError, UserError
-from worldprobe.extensions import comparing
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.paths import RESOURCES, materials_place
@@ -41,18 +43,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from worldprobe.analysis.reproduction import Checked
-    from worldprobe.benchmark import Benchmark
+    from worldprobe.benchmark import Benchmark, Computed
     from worldprobe.benchmarks.ewok.analysis.judge import Judged
     from worldprobe.contracts import Table
-    from worldprobe.contracts.results import Scores
     from worldprobe.provenance import Provenance
 
 fit = App(name="fit", help="Logistic regressions on accuracy, with and without R.")
 
-#: Version of each computation. Summaries: 4 has intervals that hold with few versions and clusters,
-#: and no wider than it takes; 5 has pairings, 6 whether versions differ, 7 reliability of what
-#: has a score.
-SUMMARIES, CORRELATIONS, AGREEMENTS = 7, 3, 2
+#: Version of each computation.
+CORRELATIONS, AGREEMENTS = 3, 2
 #: 2 leaves out what has no limit (separation).
 FITS = 2
 
@@ -68,6 +67,7 @@ class Step:
 
     Attributes:
         details: what the output's provenance says besides.
+        seed: of what was drawn.
         canary: of texts that the output repeats.
     """
 
@@ -85,6 +85,7 @@ class Step:
             dict(others or {}),
         )
         self.details: dict[str, Any] = {}
+        self.seed: int | None = None
         self.canary: str | None = None
 
     def read(self, columns: Sequence[str]) -> pd.DataFrame:
@@ -97,14 +98,13 @@ class Step:
         )
         return rows
 
-    def read_scores(self, benchmark: Benchmark) -> tuple[pd.DataFrame, list[str]]:
-        """The scores of a benchmark that has them, and what means are also taken by."""
-        from worldprobe.contracts import read_tables
-
-        contract = cast("type[Scores]", benchmark.scores)
-        scores = read_tables(self.judgements, contract)
-        self.details |= facts_of(benchmark) | missing_models(self.missing, scores["model"].unique())
-        return scores, contract.groupings()
+    def take(self, computed: Computed, benchmark: Benchmark | None) -> None:
+        """What the output says of what a benchmark, or an extension, computed."""
+        self.others |= computed.inputs
+        self.seed = computed.seed
+        self.details |= {**computed.details, **missing_models(self.missing, computed.models)}
+        if benchmark and benchmark.scores:
+            self.details |= facts_of(benchmark)
 
     def provenance(
         self, packages: Sequence[str], details: Mapping[str, Any] | None = None
@@ -116,6 +116,7 @@ class Step:
             inputs,
             ["numpy", "pandas", *packages],
             details={**(details or {}), **self.details},
+            seed=self.seed,
             canary=self.canary,
         )
 
@@ -168,57 +169,64 @@ class FitSettings(Block):
 
 
 def summarize(
-    judgements: Judgements,
+    answers: Answers,
     /,
     *,
-    cluster: Cluster = "concept_pair",
-    average: Literal["items", "domains"] = "items",
+    cluster: Cluster | None = None,
+    average: Literal["items", "domains"] | None = None,
+    sets: Sets = (),
+    skin_folder: SkinFolder = None,
     missing: Missing = (),
     out: Path,
 ) -> None:
-    """Mean accuracy (and strict, both_right, context_sensitivity, pairing) overall and by group.
+    """Mean of every metric, overall and by group, with intervals.
+
+    The answers are judgements of EWoK, scores of another benchmark, or responses to WorldSense's
+    trials.
 
     Args:
-        average: what the overall mean weighs equally: items, or domains as in BabyLM's leaderboards
-            (without an interval)
+        average: EWoK: what the overall mean weighs equally: items (default), or domains as in
+            BabyLM's leaderboards (without an interval)
         out: summaries table
     """
-    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, drawn_in_words, interval_notes
-    from worldprobe.benchmarks.ewok.analysis.provenances import items_of
-    from worldprobe.benchmarks.ewok.analysis.summarize import summarize
-    from worldprobe.benchmarks.ewok.contracts import Summaries
     from worldprobe.report.model_names import counted
 
-    step = Step(SUMMARIES, judgements, missing)
-    if scored := scored_in(judgements[0]):
-        from worldprobe.analysis.summaries import summarize_scores
-        from worldprobe.contracts import results
+    stated = {"cluster": cluster, "average": average, "sets": sets, "skin_folder": skin_folder}
+    analysis, benchmark = find_analysis(answers[0], "summarize")
+    options = understood(analysis.compute, stated, answers[0], benchmark)
+    computed = analysis.compute(answers, **options)
+    step = Step(analysis.method, answers, missing)
+    step.take(computed, benchmark)
+    step.write(computed.table, analysis.contract, out, ["scipy"])
+    for warning in computed.warnings:
+        LOGGER.warning("%s", warning)
+    n_models = computed.table["model"].nunique()
+    LOGGER.info("%d means of %s", len(computed.table), counted(n_models, "model"))
 
-        table, units = step.read_scores(scored)
-        step.write(summarize_scores(table, units), results.Summaries, out, ["scipy"])
-        return
-    rows = step.read(COLUMNS)
-    summaries = summarize(rows, cluster, average)
-    details: dict[str, Any] = {
-        "cluster": cluster,
-        "drawn": drawn_in_words(cluster, rows),
-        "n_rows": len(rows),
-    }
-    details |= items_of(judgements)
-    if average != "items":
-        details["average"] = average
-    step.write(summaries, Summaries, out, ["scipy"], details)
-    overall = summaries.query(
-        "metric == 'accuracy' and grouping == 'overall' and condition == 'all'"
-    )
-    for note in interval_notes(overall, overall["model"] + " (" + overall["eval_type"] + ")"):
-        LOGGER.warning("%s", note)
-    LOGGER.info(
-        "%d means of %d judgements of %s",
-        len(summaries),
-        len(rows),
-        counted(summaries["model"].nunique(), "model"),
-    )
+
+def understood(
+    function: Callable[..., Any],
+    stated: Mapping[str, Any],
+    file: Path,
+    benchmark: Benchmark | None,
+) -> dict[str, Any]:
+    """The options that are given, if what is done with a file takes them all.
+
+    Args:
+        function: what is done.
+        stated: name -> value; empty where an option is not given.
+        file: for messages.
+        benchmark: whose it is; None: an extension's.
+
+    Raises:
+        UserError: an option does nothing.
+    """
+    given = {name: value for name, value in stated.items() if value}
+    for name in sorted(given.keys() - inspect.signature(function).parameters.keys()):
+        whose = f", which is {benchmark.title}'s" if benchmark else ""
+        problem = f"does not apply to {file}{whose}."
+        raise UserError(f"--{name.replace('_', '-')}", problem, "Leave the option out.")
+    return given
 
 
 @fit.command
@@ -326,14 +334,16 @@ def correlate(
         out: correlations table
     """
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
-    from worldprobe.benchmarks.ewok.analysis.summarize import correlate
+    from worldprobe.benchmarks.ewok.analysis.summarize import correlate_with_features
     from worldprobe.benchmarks.ewok.contracts import Correlations, FeatureMeans, SurfaceFeatures
     from worldprobe.contracts import read_provenance, read_table
 
     step = Step(CORRELATIONS, judgements, missing, {"surface_features": surface})
     outputs = [(Correlations, out)] + ([(FeatureMeans, points_out)] if points_out else [])
     with step.or_nothing(*outputs):
-        correlations, points = correlate(step.read(COLUMNS), read_table(surface, SurfaceFeatures))
+        correlations, points = correlate_with_features(
+            step.read(COLUMNS), read_table(surface, SurfaceFeatures)
+        )
         details = {"surface_features": read_provenance(surface).details}
         if points_out:
             step.write(points, FeatureMeans, points_out, ["scipy"], details)
@@ -352,7 +362,7 @@ def agree(
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.analysis.provenances import check_same_items
-    from worldprobe.benchmarks.ewok.analysis.summarize import agree
+    from worldprobe.benchmarks.ewok.analysis.summarize import cross_preferences
     from worldprobe.benchmarks.ewok.contracts import Agreements
     from worldprobe.contracts import read_table
     from worldprobe.report.model_names import HUMAN
@@ -360,7 +370,7 @@ def agree(
     step = Step(AGREEMENTS, judgements, missing)
     rows = step.read(["item_id", "target", "model", "eval_type", "accuracy", "status"])
     with step.or_nothing((Agreements, out)):
-        matrices = [agree(rows)]
+        matrices = [cross_preferences(rows)]
         if people:
             step.others[str(people)] = people
             check_same_items([*judgements, people])
@@ -457,9 +467,9 @@ def _check_evidence(
     Raises:
         UserError: an option does not apply to a table of evidence, or the numbers of files differ.
     """
-    from worldprobe.benchmarks.ewok.analysis.judge import kind_of
+    from worldprobe.benchmarks.ewok.analysis.judge import evidence_kind
 
-    kinds = [kind_of(path) for path in evidence]
+    kinds = [evidence_kind(path) for path in evidence]
     if len(evidence) != len(out):
         problem = f"names {len(out)} files for {len(evidence)} tables of evidence."
         raise UserError("--out", problem, "Name one file for each table, in the same order.")
@@ -503,24 +513,20 @@ def _report_judged(judged: Judged, model: str) -> None:
             )
 
 
-#: Version of ``compare`` and ``compare-conditions``: 3 takes versions as a sample too, 4 no more
-#: widely than it takes, 5 names the number of versions from which on a difference is found, 6 flips
-#: signs of unequal clusters, 7 bounds p where no flip that is drawn comes near.
-COMPARISONS = 7
-
-
 def compare(
-    judgements: Judgements,
+    answers: Answers,
     /,
     *,
-    eval_type: EvalType = "logprobs",
-    cluster: Cluster = "concept_pair",
+    eval_type: EvalType | None = None,
+    cluster: Cluster | None = None,
     metric: Metric | None = None,
     replicates: ReplicateModels = (),
+    sets: Sets = (),
+    skin_folder: SkinFolder = None,
     missing: Missing = (),
     out: Path | None = None,
 ) -> None:
-    """Compare every pair of models, and each with baselines, overall and by domain.
+    """Compare every pair of models, overall and by group; EWoK's also with baselines.
 
     Prints what each pair's numbers support. Without --metric, judgements of EWoK are compared by
     accuracy and, where the way of asking has it, by pairing.
@@ -532,69 +538,24 @@ def compare(
     Args:
         out: comparisons table; JSON where the name ends in .json
     """
-    import pandas as pd
-
-    from worldprobe.benchmarks.ewok.analysis.compare import (
-        compare_models,
-        compared_baselines,
-        compared_metrics,
-        pairs_without_items,
-    )
-    from worldprobe.benchmarks.ewok.analysis.panel import (
-        COLUMNS,
-        has_own_fillings,
-        own_fillings_notes,
-    )
-    from worldprobe.benchmarks.ewok.contracts import Comparisons
-    from worldprobe.contracts import results, table_name
-
-    step, groups = Step(COMPARISONS, judgements, missing), named_groups(replicates)
-    compare_tables, scored = comparing(table_name(judgements[0])), scored_in(judgements[0])
-    if groups and (compare_tables or scored):
-        raise UserError("--replicates", "is for judgements of EWoK.", "Leave it out.")
-    if metric and (compare_tables or scored):
-        raise UserError(f"--metric {metric}", "is for judgements of EWoK.", "Leave it out.")
-    if compare_tables:
-        table, details, template, shown = compare_tables(judgements)
-        write_comparisons(step, table, results.Comparisons, out, details, template, shown)
-        return
-    if scored:
-        from worldprobe.analysis.comparisons import compare_scores
-
-        table, units = step.read_scores(scored)
-        with step.or_nothing((results.Comparisons, out)):
-            write_comparisons(
-                step, compare_scores(table, units), results.Comparisons, out, {"cluster": cluster}
-            )
-        return
-    rows = step.read(COLUMNS)
-    with step.or_nothing((Comparisons, out)):
-        tables, lacking = [], {}
-        for name in [metric] if metric else compared_metrics(rows, eval_type):
-            try:
-                tables.append(compare_models(rows, eval_type, cluster, groups, name))
-            except TooLittleError as error:
-                if not tables:
-                    raise
-                lacking[name] = error.problem
-                LOGGER.warning("Not compared by %s: %s", name, error.problem)
-        comparisons = pd.concat(tables, ignore_index=True)
-        judged = (
-            groups
-            or rows.loc[
-                rows["eval_type"].isin([eval_type, *compared_baselines(eval_type)]), "model"
-            ].unique()
+    stated = {
+        "eval_type": eval_type,
+        "cluster": cluster,
+        "metric": metric,
+        "replicates": named_groups(replicates),
+        "sets": sets,
+        "skin_folder": skin_folder,
+    }
+    analysis, benchmark = find_analysis(answers[0], "compare")
+    options = understood(analysis.compute, stated, answers[0], benchmark)
+    step = Step(analysis.method, answers, missing)
+    with step.or_nothing((analysis.contract, out)):
+        computed = analysis.compute(answers, **options)
+        step.take(computed, benchmark)
+        write_comparisons(
+            step, computed.table, analysis.contract, out, {}, computed.template, computed.shown
         )
-        apart = pairs_without_items(comparisons, map(str, judged))
-        drawn = min(
-            comparisons["interval_over"], key=len
-        )  # a note says where versions are random besides
-        details = {"cluster": cluster, "drawn": drawn} | ({"not_compared": apart} if apart else {})
-        own = {"own_fillings": True} if has_own_fillings(rows) else {}
-        details |= {"lacking": lacking} if lacking else {}
-        write_comparisons(step, comparisons, Comparisons, out, details | own)
-        overall = comparisons.query("grouping == 'overall'")
-        for note in own_fillings_notes(overall, bool(own)):
+        for note in computed.notes:
             print(note)
 
 
@@ -604,13 +565,13 @@ def write_comparisons(
     contract: type[Table],
     out: Path | None,
     details: dict[str, Any],
-    template: str = "worldprobe.report/assets/comparisons.txt.jinja",
+    template: str = "",
     shown: Mapping[str, Any] | None = None,
 ) -> None:
     """Print the overall comparisons by a template, and write the table, as Parquet or JSON.
 
     Args:
-        template: package and file.
+        template: package and file; "": that of any benchmark.
         shown: what the template prints; None: the rows of the overall comparisons.
     """
     from worldprobe.contracts import validate
@@ -624,6 +585,7 @@ def write_comparisons(
             raise UserError(f"--out {out}", problem, "Write a table (.parquet), which says so.")
         print(REHEARSAL)
     overall = comparisons[comparisons["grouping"] == "overall"]
+    template = template or "worldprobe.report/assets/comparisons.txt.jinja"
     package, _, file = template.partition("/")
     text = render_template(package, file, **(shown or {"rows": overall.to_dict("records")}))
     print(text, end="")
@@ -682,10 +644,7 @@ def check(
     stated: dict[str, Any] = {"coefficients": coefficients, "items": items}
     stated |= {"materials": materials_place(materials)} if materials else {}
     stated |= {"password": password_of(password)} if materials else {}
-    given = {name: value for name, value in stated.items() if value}
-    for option in sorted(given.keys() - inspect.signature(benchmark.reproduce).parameters.keys()):
-        problem = f"does not apply to these summaries, which are {benchmark.title}'s."
-        raise UserError(f"--{option}", problem, "Leave the option out.")
+    given = understood(benchmark.reproduce, stated, summaries, benchmark)
     checked: Checked = benchmark.reproduce(summaries, published, **given)
     provenance = made(
         REPRODUCTION, dict(checked.inputs), ["numpy", "pandas"], details=checked.details

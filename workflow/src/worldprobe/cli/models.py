@@ -128,12 +128,12 @@ def stand_in_(models: list[str], /, *, out: list[Path]) -> None:
             gemma+chat
         out: a folder for each, named like the model that it stands for
     """
-    from worldprobe.models.stand_ins import make_stand_in, read_description
+    from worldprobe.models.stand_ins import make_stand_in, read_stand_in
 
     if len(models) != len(out):
         problem = f"{len(models)} models need as many --out folders; {len(out)} were given."
         raise UserError("models stand-in", problem, "Give one folder for each.")
-    for model, folder in zip(map(read_description, models), out, strict=True):
+    for model, folder in zip(map(read_stand_in, models), out, strict=True):
         with whole_folder(folder) as temporary:
             make_stand_in(*model, name=folder.name, folder=temporary)
 

@@ -138,16 +138,28 @@ Processes = Annotated[
     between(1, 4096),
     Parameter(help="number of processes; the files are the same for any number"),
 ]
-Judgements = Annotated[
-    list[Path], Parameter(help="judgements, scores or checkpoint_scores tables, any number")
+Judgements = Annotated[list[Path], Parameter(help="judgements tables, any number")]
+Answers = Annotated[
+    list[Path],
+    Parameter(
+        help="what models answered, any number of tables of one benchmark: judgements (EWoK),"
+        " scores, responses (WorldSense; also PROMPTING___MODEL___results.jsonl, .bz2 or .gz)"
+    ),
+]
+Sets = Annotated[
+    Sequence[str],
+    Parameter(
+        help="WorldSense: trials that are answered, a file for each set; NAME=FILE names the set,"
+        " which tables of ours do themselves"
+    ),
 ]
 Surface = Annotated[Path, Parameter(help="surface features table")]
-EvalType = Annotated[str, Parameter(help="way of asking")]
+EvalType = Annotated[str, Parameter(help="EWoK: way of asking (default: logprobs)")]
 Cluster = Annotated[
     Literal["concept_pair", "template"],
     Parameter(
-        help="random factor of the intervals; versions are a second one if all items of a version"
-        " share one filling, or if a test finds that versions differ"
+        help="EWoK: random factor of the intervals (default: concept_pair); versions are a second"
+        " one if all items of a version share one filling, or if a test finds that versions differ"
     ),
 ]
 Metric = Annotated[

@@ -93,7 +93,7 @@ def build(
         out: the page (HTML)
     """
     from worldprobe.operations.record import Record
-    from worldprobe.report.page import Page, read_picture, write_page
+    from worldprobe.report.page import ReportPage, read_picture, write_page
     from worldprobe.report.runtimes import from_plain, with_all_attempts
 
     took = Record.parse(read_text(record, RECORD_FIX).encode(), record).took if record else {}
@@ -104,7 +104,7 @@ def build(
         replace(spent[model], name=roster[model].name, prices=roster[model].prices)
         for model in roster.in_order(spent)
     ]
-    page = Page(
+    page = ReportPage(
         parts=parts,
         study=contents.study,
         title=title,

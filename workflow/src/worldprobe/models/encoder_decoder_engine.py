@@ -25,7 +25,7 @@ MODES = ("batches", "plain")
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class EncoderPair:
     """What the encoder and the decoder read.
 
     Attributes:
@@ -77,7 +77,7 @@ class PairEncoder:
             "no_context": names(list(self.empty)),
         }
 
-    def encode(self, queries: Sequence[engine.Loglikelihood]) -> list[Pair]:
+    def encode(self, queries: Sequence[engine.Loglikelihood]) -> list[EncoderPair]:
         """Context and target of each query, tokenised apart, as the model reads them apart."""
         if not queries:
             return []
@@ -107,7 +107,7 @@ class PairEncoder:
             }  # the decoder's start token precedes the first one
             ids = target.ids if query.target else ()
             pairs.append(
-                Pair(i, context, ids, tuple(flag for flag in engine.FLAGS if flag in flags))
+                EncoderPair(i, context, ids, tuple(flag for flag in engine.FLAGS if flag in flags))
             )
         return pairs
 
@@ -172,7 +172,7 @@ class EncoderDecoderEngine(engine.ScoringEngine):
         read once per batch.
         """
         pairs = self.encoder.encode(queries)
-        found: dict[int, list[tuple[Pair, list[float]]]] = {}
+        found: dict[int, list[tuple[EncoderPair, list[float]]]] = {}
         waiting = Counter(pair.query for pair in pairs)
         for pair in pairs:
             if not pair.target and pair.query not in skip:
@@ -182,7 +182,7 @@ class EncoderDecoderEngine(engine.ScoringEngine):
             key=lambda p: (-len(p.context), p.context, -len(p.target), p.target),
         )
         if self.mode == "plain":
-            batches: Iterable[list[Pair]] = ([order[k]] for k in spread(len(order)))
+            batches: Iterable[list[EncoderPair]] = ([order[k]] for k in spread(len(order)))
         else:
             longest = max((len(pair.target) for pair in order), default=0)
             batches = self.budget.batches(order, lambda pair: len(pair.context) + longest)
@@ -194,7 +194,9 @@ class EncoderDecoderEngine(engine.ScoringEngine):
                     if len(found[pair.query]) == waiting[pair.query] and pair.query not in skip:
                         yield pair.query, self._scored(found.pop(pair.query), per_token)
 
-    def _scored(self, parts: Sequence[tuple[Pair, list[float]]], per_token: bool) -> engine.Scored:
+    def _scored(
+        self, parts: Sequence[tuple[EncoderPair, list[float]]], per_token: bool
+    ) -> engine.Scored:
         """The answer to a query, from all its pairs."""
         ids = [token for pair, _ in parts for token in pair.target]
         names = tuple(self.encoder.tokenizer.convert_ids_to_tokens(ids)) if per_token else None
@@ -204,7 +206,7 @@ class EncoderDecoderEngine(engine.ScoringEngine):
         )
 
     @torch.inference_mode()
-    def _plain(self, pair: Pair) -> list[tuple[Pair, list[float]]]:
+    def _plain(self, pair: EncoderPair) -> list[tuple[EncoderPair, list[float]]]:
         """One pair alone: the reference."""
         context = torch.tensor([pair.context], device=self.device)
         starts = torch.tensor([[*self.encoder.starts, *pair.target[:-1]]], device=self.device)
@@ -212,7 +214,7 @@ class EncoderDecoderEngine(engine.ScoringEngine):
         return [(pair, self._logprobs(logits, [pair])[0])]
 
     @torch.inference_mode()
-    def _batch(self, pairs: Sequence[Pair]) -> list[tuple[Pair, list[float]]]:
+    def _batch(self, pairs: Sequence[EncoderPair]) -> list[tuple[EncoderPair, list[float]]]:
         """Pairs padded on the right, each distinct context read once, with a mask over its
         tokens.
         """
@@ -236,7 +238,7 @@ class EncoderDecoderEngine(engine.ScoringEngine):
         ).logits
         return list(zip(pairs, self._logprobs(logits, pairs), strict=True))
 
-    def _logprobs(self, logits: torch.Tensor, pairs: Sequence[Pair]) -> list[list[float]]:
+    def _logprobs(self, logits: torch.Tensor, pairs: Sequence[EncoderPair]) -> list[list[float]]:
         """Log probabilities of each pair's target tokens, float32."""
         first, found = len(self.encoder.starts) - 1, []
         for row, pair in zip(logits, pairs, strict=True):
@@ -251,7 +253,7 @@ class EncoderDecoderEngine(engine.ScoringEngine):
             [[*row, *[self.padding] * (width - len(row))] for row in rows], device=self.device
         )
 
-    def _probes(self) -> list[Pair]:
+    def _probes(self) -> list[EncoderPair]:
         """Pairs of unequal lengths, two with one context, of tokens spread over the vocabulary."""
         tokenizer = self.encoder.tokenizer
         vocabulary = min(self.model.get_input_embeddings().weight.shape[0], len(tokenizer))
@@ -261,6 +263,6 @@ class EncoderDecoderEngine(engine.ScoringEngine):
         sizes = ((0, 12, 8), (0, 12, 3), (3, 9, 6), (5, 6, 1))
         most = self.encoder.max_length - 1
         return [
-            Pair(k, tokens[a : a + min(n, most)], tokens[12 - a : 12 - a + min(m, most)])
+            EncoderPair(k, tokens[a : a + min(n, most)], tokens[12 - a : 12 - a + min(m, most)])
             for k, (a, n, m) in enumerate(sizes)
         ]

@@ -17,7 +17,7 @@ import torch
 import transformers
 from torch import nn
 
-from worldprobe.models.prefix_trie import Row
+from worldprobe.models.prefix_trie import PackedRow
 
 #: Vocabulary columns per block of the projection.
 BLOCK = 2048
@@ -107,7 +107,7 @@ class ForwardPasses:
 
     @torch.inference_mode()
     def rows(
-        self, rows: Sequence[Row], sequences: Sequence[Sequenced]
+        self, rows: Sequence[PackedRow], sequences: Sequence[Sequenced]
     ) -> list[tuple[int, list[float]]]:
         """Log probabilities for all members of packed rows: (member, values)."""
         places: list[tuple[int, int, int]] = []
@@ -126,7 +126,7 @@ class ForwardPasses:
 
     @torch.inference_mode()
     def next_in_rows(
-        self, rows: Sequence[Row], tokens: Sequence[int], prefix: Prefix | None
+        self, rows: Sequence[PackedRow], tokens: Sequence[int], prefix: Prefix | None
     ) -> list[tuple[int, list[float]]]:
         """Logits of some tokens behind each member of packed rows, whose sequences end with one
         token that is not read.
@@ -140,7 +140,7 @@ class ForwardPasses:
 
     @torch.inference_mode()
     def read_rows(
-        self, rows: Sequence[Row], prefix: Prefix | None
+        self, rows: Sequence[PackedRow], prefix: Prefix | None
     ) -> tuple[torch.Tensor, list[tuple[torch.Tensor, torch.Tensor]]]:
         """Final hidden states of all nodes of packed rows, and per layer the keys and values of
         prefix and nodes.
@@ -205,7 +205,7 @@ class ForwardPasses:
         return Prefix([(layer.keys, layer.values) for layer in cache.layers], len(ids))
 
     def _row_states(
-        self, rows: Sequence[Row], prefix: Prefix | None = None, cache: Any = None
+        self, rows: Sequence[PackedRow], prefix: Prefix | None = None, cache: Any = None
     ) -> torch.Tensor:
         """Final hidden states of all nodes, shape (rows, width, hidden); depths count from the end
         of ``prefix``.

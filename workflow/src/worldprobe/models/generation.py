@@ -19,7 +19,7 @@ import transformers
 from worldprobe.models.answers import Transcript
 from worldprobe.models.engine import Completion, Decoding, Finish
 from worldprobe.models.forward import ForwardPasses, Prefix
-from worldprobe.models.prefix_trie import Row, pack, row_width, shared
+from worldprobe.models.prefix_trie import PackedRow, pack_sequences, row_width, shared
 
 
 def shared_beginning(prompts: Sequence[Sequence[int]]) -> int:
@@ -206,7 +206,7 @@ class Batch:
             self.positions = torch.tensor(ends, device=self.device)
 
 
-def one_by_one(rows: Sequence[Row]) -> Iterator[list[Row]]:
+def one_by_one(rows: Sequence[PackedRow]) -> Iterator[list[PackedRow]]:
     """Every packed row in a pass of its own."""
     return ([row] for row in rows)
 
@@ -231,7 +231,7 @@ def _draws(seed: int, prompt: Sequence[int]) -> np.random.Generator:
 
 
 #: Cuts packed rows into those of one pass each.
-CutRows = Callable[[Sequence[Row]], Iterator[list[Row]]]
+CutRows = Callable[[Sequence[PackedRow]], Iterator[list[PackedRow]]]
 
 
 class RoomyLayer(transformers.cache_utils.DynamicLayer):
@@ -315,7 +315,7 @@ def read_prompts(
     ended = [((*rest, 0), 1) for rest in rests]  # a trie does not read its last token
     layers: list[list[torch.Tensor]] = []
     states: list[Any] = [None] * len(prompts)
-    for rows in cut(pack(ended, row_width(longest, passes.hidden))):
+    for rows in cut(pack_sequences(ended, row_width(longest, passes.hidden))):
         hidden, read = passes.read_rows(rows, prefix)
         if not layers:
             for keys, values in read:

@@ -78,7 +78,7 @@ def import_file(path: Path, out: Path) -> None:
     import transformers
 
     from worldprobe.models import gguf_tokenizer, llama_cpp
-    from worldprobe.models.gguf_config import ARCHITECTURES, configure
+    from worldprobe.models.gguf_config import ARCHITECTURES, config_of_file
 
     file = read(path)
     types = {int(one): one.name.removeprefix("MOSTLY_") for one in gguf.LlamaFileType}
@@ -95,10 +95,10 @@ def import_file(path: Path, out: Path) -> None:
         try:
             if file.stated.get("general.type", "model") != "model":
                 raise ValueError(f"it is no model but {file.stated['general.type']}")
-            gguf_tokenizer.write(file, written)
+            gguf_tokenizer.write_tokenizer(file, written)
             if file.architecture in ARCHITECTURES:
                 tensors = {tensor.name: tensor for tensor in file.tensors}
-                config = configure(file, lambda name: file.values(tensors[name]))
+                config = config_of_file(file, lambda name: file.values(tensors[name]))
                 _write(file, config, written)
             else:
                 _write_by_transformers(file, written)

@@ -135,7 +135,7 @@ class Statements:
                 raise UnreadError(f"its key {self.prefix}{key} = {_short(value)} is not read here")
 
 
-def configure(file: GgufFile, tensor: Callable[[str], Any]) -> Any:
+def config_of_file(file: GgufFile, tensor: Callable[[str], Any]) -> Any:
     """The configuration of a file's model.
 
     Args:

@@ -125,7 +125,7 @@ KEYS = {
 }
 
 
-def write(file: GgufFile, folder: Path) -> None:
+def write_tokenizer(file: GgufFile, folder: Path) -> None:
     """Write the tokenizer, which adds the start token where llama.cpp does: as tokenizer.json says
     for what reads that, and as tokenizer_config.json says for what reads this.
 

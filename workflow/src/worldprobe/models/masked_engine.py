@@ -130,7 +130,7 @@ class MaskedEngine(ScoringEngine):
         return add_up(values, gapped.flags, names, len(gapped.ids))
 
     @torch.inference_mode()
-    def _values(self, rows: Sequence[Row]) -> list[tuple[Row, float]]:
+    def _values(self, rows: Sequence[MaskedRow]) -> list[tuple[MaskedRow, float]]:
         """Log probability of each row's hidden token, float32."""
         width = max(len(row.ids) for row in rows)
         tokens = torch.tensor(
@@ -172,7 +172,7 @@ class MaskedEngine(ScoringEngine):
         outputs["last_hidden_state"] = kept
         return outputs
 
-    def _probes(self) -> list[Row]:
+    def _probes(self) -> list[MaskedRow]:
         """Rows of unequal lengths, of tokens spread over the vocabulary, each with one token
         hidden.
         """
@@ -187,10 +187,10 @@ class MaskedEngine(ScoringEngine):
             position = (k * count // 5) % count
             token, ids[position] = ids[position], tokenizer.mask_token_id
             place = len(encoder.prefix) + position
-            rows.append(Row(k, place, token, (*encoder.prefix, *ids, *self.encoder.suffix)))
+            rows.append(MaskedRow(k, place, token, (*encoder.prefix, *ids, *self.encoder.suffix)))
         return rows
 
-    def _ensure_bidirectional(self, row: Row) -> None:
+    def _ensure_bidirectional(self, row: MaskedRow) -> None:
         """Refuse a model that predicts a hidden token from what precedes it alone: it does not fill
         gaps.
 
@@ -198,7 +198,7 @@ class MaskedEngine(ScoringEngine):
             UserError: exchanging what follows changes nothing.
         """
         first, last = row.position + 1, len(row.ids) - len(self.encoder.suffix)
-        other = Row(
+        other = MaskedRow(
             row.query,
             row.position,
             row.token,
@@ -213,7 +213,7 @@ class MaskedEngine(ScoringEngine):
                 " config.json).",
             )
 
-    def _computed(self, mode: str, rows: Sequence[Row]) -> list[list[float]]:
+    def _computed(self, mode: str, rows: Sequence[MaskedRow]) -> list[list[float]]:
         """Log probabilities of some rows, computed in a mode."""
         self.mode = mode
         return [[value for _, value in self._values(rows)]]
@@ -239,7 +239,7 @@ class Gapped:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MaskedRow:
     """What the model reads to predict one token.
 
     Attributes:
@@ -317,7 +317,7 @@ class GapEncoder:
             )
         return encoded
 
-    def rows(self, query: int, gapped: Gapped) -> list[Row]:
+    def rows(self, query: int, gapped: Gapped) -> list[MaskedRow]:
         """One row for each token of the target."""
         mask, found = self.tokenizer.mask_token_id, []
         for k, position in enumerate(range(gapped.start, gapped.end)):
@@ -325,7 +325,7 @@ class GapEncoder:
             for later in range(k, len(gapped.words) if self.pseudo == WITHIN_WORD else k + 1):
                 if later == k or gapped.words[later] == gapped.words[k]:
                     ids[gapped.start + later] = mask
-            found.append(Row(query, position, gapped.ids[position], tuple(ids)))
+            found.append(MaskedRow(query, position, gapped.ids[position], tuple(ids)))
         return found
 
 

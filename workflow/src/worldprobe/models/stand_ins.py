@@ -223,7 +223,7 @@ def described(card: dict[str, Any]) -> str:
     return "+".join([card["stand_in"], *kind, *(["chat"] if card["chat"] else [])])
 
 
-def read_description(text: str) -> tuple[str, str, bool]:
+def read_stand_in(text: str) -> tuple[str, str, bool]:
     """Architecture, kind, and whether it chats: the inverse of ``described``.
 
     >>> read_description("bert+masked"), read_description("gemma+chat")

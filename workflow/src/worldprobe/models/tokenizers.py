@@ -118,7 +118,7 @@ def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
     try:
         own = _read(path)
         added = [token.content for token in own.get_added_tokens_decoder().values()]
-        if not (differing := differences(own, loaded, [*SENTENCES, *added])):
+        if not (differing := differing_texts(own, loaded, [*SENTENCES, *added])):
             return _as_mistral_cuts(_knowing(loaded, name), own, place, name)
         # Special tokens that only the class names, where the file has them.
         named = {
@@ -127,7 +127,7 @@ def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
             if (token := getattr(loaded, key, None)) and own.token_to_id(token) is not None
         }
         taken = _without_dropout(TokenizersBackend.from_pretrained(place, **named, **how))
-        left = differences(own, taken, SENTENCES)
+        left = differing_texts(own, taken, SENTENCES)
     except UserError:
         raise
     except Exception as error:  # as above
@@ -326,7 +326,7 @@ def _as_mistral_cuts(tokenizer: Any, own: Any, place: str, name: str) -> Any:
     return tokenizer
 
 
-def differences(own: Any, loaded: Any, texts: Sequence[str]) -> list[str]:
+def differing_texts(own: Any, loaded: Any, texts: Sequence[str]) -> list[str]:
     """Texts of which two tokenizers make other tokens, or of whose tokens other texts.
 
     Args:

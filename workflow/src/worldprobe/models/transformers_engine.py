@@ -35,7 +35,7 @@ from worldprobe.models.engine import (
 from worldprobe.models.forward import ForwardPasses, Prefix, Sequenced, split_gelu
 from worldprobe.models.generation import Generator, shared_beginning
 from worldprobe.models.masked_engine import GapEncoder, MaskedEngine
-from worldprobe.models.prefix_trie import ROW_WIDTH, Row, pack, row_width
+from worldprobe.models.prefix_trie import ROW_WIDTH, PackedRow, pack_sequences, row_width
 from worldprobe.models.reasoning import part_thoughts
 from worldprobe.models.registry import CAUSAL, ENCODER_DECODER, MASKED, WITHIN_WORD
 from worldprobe.provenance import versions
@@ -270,7 +270,7 @@ class TransformersEngine:
             reads = (lambda m: len(rows[m]) - used) if not self.can_read_tries else None
             yield from self.budget.writing(group, reads, lambda m: len(rows[m]) + room)
 
-    def _cut_rows(self, rows: Sequence[Row]) -> Iterator[list[Row]]:
+    def _cut_rows(self, rows: Sequence[PackedRow]) -> Iterator[list[PackedRow]]:
         return self.budget.batches(rows, lambda row: len(row.tokens))
 
     def _next_logits(
@@ -323,11 +323,13 @@ class TransformersEngine:
         sequences: Sequence[Sequenced],
         chosen: Sequence[int],
         skip: Collection[int],
-        work: Callable[[Sequence[Row]], list[tuple[int, Found]]],
+        work: Callable[[Sequence[PackedRow]], list[tuple[int, Found]]],
     ) -> Iterator[tuple[int, Found]]:
         """Answers of packed rows; a row whose members are all known is not computed."""
         longest = max((len(sequences[i][0]) for i in chosen), default=1)
-        rows = pack([sequences[i] for i in chosen], row_width(longest, self.passes.hidden))
+        rows = pack_sequences(
+            [sequences[i] for i in chosen], row_width(longest, self.passes.hidden)
+        )
         for row in rows:
             row.members = [chosen[m] for m in row.members]
         for batch in self.budget.batches(rows, lambda row: len(row.tokens)):

@@ -71,7 +71,7 @@ def find_weights(folder: Path, name: str, allow_pickle: bool) -> Weights:
             folder has several sets.
     """
     for index in sorted(folder.glob("*.safetensors.index.json")):
-        parts = parts_of(index)
+        parts = listed_files(index)
         if absent := sorted(part for part in parts if not (folder / part).is_file()):
             problem = f"{len(absent)} of {len(parts)} weight files are missing, e.g. {absent[0]}."
             raise UserError(
@@ -137,7 +137,7 @@ def has_weights(folder: Path) -> bool:
     )
 
 
-def parts_of(index: Path) -> set[str]:
+def listed_files(index: Path) -> set[str]:
     """The files that an index of weights lists.
 
     Raises:
@@ -157,7 +157,7 @@ def _one_set(folder: Path, name: str, whole: str, index: str) -> tuple[Path, ...
     """The one file, or the parts that the index lists; transformers prefers the file, vLLM the
     index, so never both.
     """
-    parts = parts_of(folder / index) if (folder / index).is_file() else set()
+    parts = listed_files(folder / index) if (folder / index).is_file() else set()
     if (folder / whole).is_file():
         stray = sorted(
             path.name

@@ -32,7 +32,7 @@ from worldprobe.errors import UserError
 from worldprobe.files import digest_file, write_members, write_text
 from worldprobe.operations.record import NO_ARCHIVE, RECORD, Record, write_changed
 from worldprobe.operations.rehearsal import folder_of_rehearsals
-from worldprobe.operations.settings import Settings
+from worldprobe.operations.settings import StudySettings
 from worldprobe.paths import RESULTS, StudyPaths, shipped_file
 from worldprobe.settings import read_registry, read_site
 
@@ -65,7 +65,7 @@ class Archived:
     """
 
     place: str
-    settings: Settings
+    settings: StudySettings
     record: Record
     files: frozenset[str]
     closed: frozenset[str] = frozenset()
@@ -121,9 +121,14 @@ class Archived:
         return [one for one in all_models(self.settings.study) if one not in self.record.missing]
 
     def analysed(self) -> list[str]:
-        """The judgements or scores that are summarised and compared."""
+        """The answers, judgements or scores that are summarised and compared."""
         of_benchmarks = [one.analysed.values() for one in of_study(self.settings.study)]
-        return [path for inputs in of_benchmarks for read in inputs for path in read(self.answered)]
+        return [
+            path
+            for analyses in of_benchmarks
+            for one in analyses
+            for path in one.answers(self.answered, self.with_answers())
+        ]
 
     def _taken(self, shown: Display, root: str) -> list[str]:
         lacking = next(
@@ -246,7 +251,7 @@ def open_archive(place: str, results: str = RESULTS, own_registry: str | None = 
     stated = _described(archive)
     return Archived(
         place,
-        Settings(study, registry, str(registry_file), site),
+        StudySettings(study, registry, str(registry_file), site),
         record,
         frozenset(inside.keys() - closed),
         frozenset(closed),

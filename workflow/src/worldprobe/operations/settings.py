@@ -34,7 +34,7 @@ from worldprobe.settings import (
 from worldprobe.settings.registry import as_stated
 
 
-class Settings(NamedTuple):
+class StudySettings(NamedTuple):
     """What a run is about.
 
     Attributes:
@@ -55,7 +55,7 @@ def read_settings(
     files: Sequence[str | Path],
     options: Mapping[str, Any],
     results: str = RESULTS,
-) -> Settings:
+) -> StudySettings:
     """Read and check everything that a run is configured by.
 
     Args:
@@ -85,7 +85,7 @@ def read_settings(
     for model in all_models(study):
         check_folders(model, registry[model], registry_file)
     site = read_site(str(shipped_file(Path("config/cluster.yaml"))), os.environ)
-    return Settings(study, registry, registry_file, site)
+    return StudySettings(study, registry, registry_file, site)
 
 
 def _unknown_models(
@@ -107,7 +107,7 @@ def _unknown_models(
             )
 
 
-def read_files(files: Sequence[str | Path], results: str = RESULTS) -> Settings:
+def read_files(files: Sequence[str | Path], results: str = RESULTS) -> StudySettings:
     """The same of configuration files, each laid over the ones before it; without any, of the one
     that the Snakefile reads.
 

@@ -17,11 +17,11 @@ from worldprobe.contracts.results import OVERALL
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
 from worldprobe.report.sheet import (
     MODEL,
-    Column,
     Sheet,
+    SheetColumn,
     decimals,
     number_column,
-    p_value,
+    show_p,
     span,
     text_column,
 )
@@ -56,7 +56,7 @@ def standing(
     return place(rows, reference, n_intervals).map(STANDING)
 
 
-def kind_of(model: str, roster: Roster) -> str:
+def row_kind(model: str, roster: Roster) -> str:
     """What a row of a table is about."""
     if is_baseline(model):
         return "people" if model == HUMAN else "baseline"
@@ -82,7 +82,7 @@ def against_chance(
     others = [rows.loc[[index]] for index in rows.index[~is_counted]]
     return rows.assign(
         name=roster.names(rows["model"]),
-        kind=[kind_of(model, roster) for model in rows["model"]],
+        kind=[row_kind(model, roster) for model in rows["model"]],
         is_counted=is_counted,
         against=pd.concat([standing(part, chance) for part in [rows[is_counted], *others]]),
     ).sort_values("mean", ascending=False, kind="stable", ignore_index=True)
@@ -222,9 +222,9 @@ def _difference(row: dict[Any, Any]) -> str:
     """Both means of a comparison, their difference, its interval and p."""
     mean, points, p = decimals(3), decimals(1), "not tested"
     if row["status"] == "ok":
-        printed = p_value(row["p"])
+        printed = show_p(row["p"])
         p = f"p {printed}" if printed.startswith("<") else f"p = {printed}"
-        holm = p_value(row["p_holm"])
+        holm = show_p(row["p_holm"])
         p += f", by Holm {holm}" if holm != printed else ""
     ends = " to ".join(points(100 * row[end]) for end in ("ci_low", "ci_high"))
     return (
@@ -333,7 +333,7 @@ def models_sheet(
     rows: pd.DataFrame,
     chance: float | None = 0.5,
     over: str = "",
-    more: Sequence[Column] = (),
+    more: Sequence[SheetColumn] = (),
     notes: Sequence[str] = (),
 ) -> Sheet:
     """Every model against chance.
@@ -357,7 +357,7 @@ def models_sheet(
             MODEL,
             text_column("Kind", "kind"),
             number_column("Accuracy", "mean"),
-            Column(f"95% interval{over}", ("ci_low", "ci_high"), span),
+            SheetColumn(f"95% interval{over}", ("ci_low", "ci_high"), span),
             *stated,
             *more,
         ),

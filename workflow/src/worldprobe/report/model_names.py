@@ -48,7 +48,7 @@ def family_name(family: str) -> str:
 
 
 @dataclass(frozen=True)
-class Model:
+class ShownModel:
     """One line of the registry as a reader sees it.
 
     Attributes:
@@ -83,12 +83,12 @@ class Model:
 class Roster:
     """The registry's display side; ids that it does not know keep their id as their name."""
 
-    models: Mapping[str, Model] = field(default_factory=dict)
+    models: Mapping[str, ShownModel] = field(default_factory=dict)
 
-    def __getitem__(self, model: str) -> Model:
+    def __getitem__(self, model: str) -> ShownModel:
         if model in BASELINES_AND_PEOPLE:
-            return Model(model, BASELINES_AND_PEOPLE[model], family=model)
-        return self.models.get(model) or Model(model, model)
+            return ShownModel(model, BASELINES_AND_PEOPLE[model], family=model)
+        return self.models.get(model) or ShownModel(model, model)
 
     def names(self, models: Iterable[str]) -> list[str]:
         """Their names, one by one."""
@@ -166,9 +166,9 @@ def roster_of(registry: Mapping[str, Mapping[str, Any]]) -> Roster:
     )
 
 
-def _model(name: str, entry: Mapping[str, Any], place: int) -> Model:
+def _model(name: str, entry: Mapping[str, Any], place: int) -> ShownModel:
     control, prices, kind = entry.get("control"), entry.get("prices"), entry.get("kind") or CAUSAL
-    return Model(
+    return ShownModel(
         id=name,
         name=str(entry.get("display_name", name)) + (f" ({kind})" if kind != CAUSAL else ""),
         family=str(entry.get("family", "other")),

@@ -94,7 +94,7 @@ def package_versions(origins: Sequence[TableOrigin]) -> dict[str, str]:
     return {name: " and ".join(sorted(found)) for name, found in sorted(versions.items())}
 
 
-def missing_models(provenance: Provenance) -> dict[str, str]:
+def stated_missing(provenance: Provenance) -> dict[str, str]:
     """The models whose answers could not be computed, with the reason, as a table's provenance
     names them.
     """
@@ -108,7 +108,7 @@ def missing_models(provenance: Provenance) -> dict[str, str]:
 
 def missing_note(provenance: Provenance, roster: Roster) -> str:
     """The sentence that names the missing models, or an empty string."""
-    missing = missing_models(provenance)
+    missing = stated_missing(provenance)
     if not missing:
         return ""
     named = [

@@ -33,12 +33,18 @@ from worldprobe.report.sheet import (
     PrintedTable,
     Sheet,
     decimals,
-    p_value,
+    show_p,
     span,
     text_column,
     whole_number,
 )
-from worldprobe.report.style import AROUND_CHANCE, between, draw_sentence, is_dark, render
+from worldprobe.report.style import (
+    AROUND_CHANCE,
+    blend_colours,
+    draw_sentence,
+    is_dark,
+    write_forms,
+)
 
 #: Cells with accuracies are coloured in so many steps, one CSS class each.
 STEPS = 20
@@ -53,7 +59,7 @@ class Material:
     """What a benchmark makes its part of the report from.
 
     Attributes:
-        summary: file of its summary table (``Page.summary``).
+        summary: file of its summary table (``ReportPage.summary``).
         roster: names of the models.
         origins: tables whose making the methods paragraph describes.
         item_text: table of items that may be quoted, or None.
@@ -137,7 +143,7 @@ class ShownPart:
 
 
 @dataclass
-class Page:
+class ReportPage:
     """Everything a report shows; what is empty leaves its section out.
 
     Attributes:
@@ -207,7 +213,7 @@ def build_part(
 
 
 @dataclass(frozen=True)
-class Cell:
+class AccuracyCell:
     """An accuracy as shown: its text, its colour step (-1: there is none), its value for sorting
     and what hovering says.
     """
@@ -220,7 +226,7 @@ class Cell:
 
 def cell_of(
     value: float | None, hint: str = "", places: int = 2, chance: float | None = 0.5
-) -> Cell:
+) -> AccuracyCell:
     """A cell, white at chance, without a colour where chance differs from item to item.
 
     >>> cell_of(0.5), cell_of(None)
@@ -229,12 +235,12 @@ def cell_of(
     [0, 10, 20]
     """
     if value is None or math.isnan(value):
-        return Cell(ABSENT, hint=hint)
+        return AccuracyCell(ABSENT, hint=hint)
     text = f"{value:.{places}f}"
     if chance is None:
-        return Cell(text, value=value, hint=hint)
+        return AccuracyCell(text, value=value, hint=hint)
     share = value / chance / 2 if value <= chance else 1 - (1 - value) / (1 - chance) / 2
-    return Cell(text, round(share * STEPS), value, hint)
+    return AccuracyCell(text, round(share * STEPS), value, hint)
 
 
 @dataclass(frozen=True)
@@ -251,7 +257,7 @@ class Overview:
 
     spans: Sequence[tuple[str, int]]
     columns: Sequence[str]
-    groups: Sequence[Mapping[str, Sequence[Cell]]]
+    groups: Sequence[Mapping[str, Sequence[AccuracyCell]]]
     chances: Mapping[str, float | None]
 
 
@@ -298,7 +304,7 @@ def overview_of(parts: Sequence[ShownPart]) -> Overview:
 
 def step_colours() -> Markup:
     """The CSS of the cells' colour steps, white at chance."""
-    colours = [between(AROUND_CHANCE, step / STEPS) for step in range(STEPS + 1)]
+    colours = [blend_colours(AROUND_CHANCE, step / STEPS) for step in range(STEPS + 1)]
     rules = (
         f".k{step}{{background:{one};color:{'#fff' if is_dark(one) else '#1d1d1d'}}}"
         for step, one in enumerate(colours)
@@ -306,7 +312,7 @@ def step_colours() -> Markup:
     return Markup("".join(rules))
 
 
-def build_page(page: Page) -> str:
+def build_page(page: ReportPage) -> str:
     """The page's HTML; it names no resource outside itself, and its policy forbids whatever is not
     its own.
     """
@@ -352,7 +358,7 @@ def build_page(page: Page) -> str:
     )
 
 
-def write_page(page: Page, path: Path | str) -> None:
+def write_page(page: ReportPage, path: Path | str) -> None:
     """Build the page and write it whole."""
     write_text(path, build_page(page))
 
@@ -385,7 +391,7 @@ def environment(is_markup: bool = True) -> Environment:
         "share": decimals(3),
         "signed": decimals(1),
         "number": whole_number,
-        "p": p_value,
+        "p": show_p,
         "interval": lambda row: span(row["ci_low"], row["ci_high"]),
     }
     return made
@@ -490,7 +496,7 @@ def draw_figure(
         frame = _build(display, tables, roster, options)
     except TooLittleError as error:
         frame, draw = pd.DataFrame({"why": [error.problem]}), draw_sentence
-    render(frame, draw, out, mark=mark, width=width)
+    write_forms(frame, draw, out, mark=mark, width=width)
 
 
 def _check_origins(display: Display, tables: Paths) -> None:

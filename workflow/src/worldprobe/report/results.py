@@ -24,8 +24,8 @@ from worldprobe.report.page import asset, environment, render_template
 from worldprobe.report.sheet import (
     ABSENT,
     INTERVAL,
-    Column,
     Sheet,
+    SheetColumn,
     decimals,
     is_absent,
     number_column,
@@ -415,7 +415,7 @@ def _refuse(text: str) -> float:
 
 
 @dataclass(frozen=True)
-class Row:
+class RankedModel:
     """One model in one ranking.
 
     Attributes:
@@ -448,7 +448,7 @@ class Ranking:
     """
 
     kind: str
-    rows: Sequence[Row]
+    rows: Sequence[RankedModel]
 
     @property
     def stated(self) -> Mapping[str, Any]:
@@ -529,7 +529,7 @@ def build_rankings(results: Sequence[Mapping[str, Any]]) -> list[Ranking]:
     ]
 
 
-def _rank(benchmark: str, results: Sequence[Mapping[str, Any]]) -> list[Row]:
+def _rank(benchmark: str, results: Sequence[Mapping[str, Any]]) -> list[RankedModel]:
     overall = [result["benchmarks"][benchmark] for result in results]
     lower_ends = [stated["ci_low"] for stated in overall if stated["ci_low"] is not None]
     ranks = [
@@ -556,7 +556,7 @@ def _rank(benchmark: str, results: Sequence[Mapping[str, Any]]) -> list[Row]:
             )
         )
         is_tied = rank is not None and ranks.count(rank) > 1
-        rows.append(Row(rank, is_tied, result["model"], facts, stated, groups, others))
+        rows.append(RankedModel(rank, is_tied, result["model"], facts, stated, groups, others))
     return sorted(
         rows, key=lambda row: (row.stated["mean"] is None, -(row.stated["mean"] or 0), row.model)
     )
@@ -579,8 +579,8 @@ def print_rankings(rankings: Sequence[Ranking], title: str) -> Sheet:
         title=title,
         frame=pd.DataFrame(lines).astype({"rank": "Int64"}),
         columns=(
-            Column("Ranking", ("ranking", "of"), "{} {}".format, is_number=False, once=True),
-            Column("Rank", ("rank", "tied"), _rank_in_words),
+            SheetColumn("Ranking", ("ranking", "of"), "{} {}".format, is_number=False, once=True),
+            SheetColumn("Rank", ("rank", "tied"), _rank_in_words),
             text_column("Model", "model"),
             text_column("Loaded as", "loaded"),
             number_column("Accuracy", "mean"),

@@ -146,7 +146,7 @@ def percent(share: Any) -> str:
     return "< 0.1" if 0 < share < 0.0005 else f"{100 * share:.1f}"
 
 
-def p_value(value: Any) -> str:
+def show_p(value: Any) -> str:
     """A probability, never printed as zero.
 
     >>> p_value(0.0321), p_value(1e-9), p_value(1.0)
@@ -170,7 +170,7 @@ def span(low: Any, high: Any, places: int = 3) -> str:
 
 
 @dataclass(frozen=True)
-class Column:
+class SheetColumn:
     """A printed column.
 
     Attributes:
@@ -201,9 +201,9 @@ class Column:
 
 def number_column(
     heading: str, cell: str, show: Callable[..., str] | None = None, over: str = ""
-) -> Column:
+) -> SheetColumn:
     """A column of numbers, of three decimals where ``show`` does not say otherwise."""
-    return Column(heading, (cell,), show or decimals(3), over=over)
+    return SheetColumn(heading, (cell,), show or decimals(3), over=over)
 
 
 def text_column(
@@ -212,19 +212,19 @@ def text_column(
     show: Callable[..., str] = as_text,
     once: bool = False,
     letters: int = 0,
-) -> Column:
+) -> SheetColumn:
     """A column of text, aligned on the left."""
-    return Column(heading, (cell,), show, is_number=False, once=once, letters=letters)
+    return SheetColumn(heading, (cell,), show, is_number=False, once=once, letters=letters)
 
 
 #: Columns of most tables.
 MODEL = text_column("Model", "name")
 MODEL_ONCE = text_column("Model", "name", once=True)
-INTERVAL = Column("95% interval", ("ci_low", "ci_high"), span)
+INTERVAL = SheetColumn("95% interval", ("ci_low", "ci_high"), span)
 
 
 #: A difference of accuracies that a test would find.
-DETECTABLE = Column(
+DETECTABLE = SheetColumn(
     "Detectable",
     ("detectable",),
     lambda value: ABSENT if is_absent(value) or value > 1 else decimals(3)(value),
@@ -253,7 +253,7 @@ class Sheet:
 
     title: str
     frame: pd.DataFrame
-    columns: tuple[Column, ...]
+    columns: tuple[SheetColumn, ...]
     notes: tuple[str, ...] = ()
     finding: str = ""
     group: str | None = None
@@ -427,7 +427,7 @@ class Sheet:
             write_text(path, form() if form else self.to_latex(path.stem))
 
 
-def _latex_spans(columns: Sequence[Column]) -> list[str]:
+def _latex_spans(columns: Sequence[SheetColumn]) -> list[str]:
     """The line of shared headings and the partial rules under them."""
     cells, rules, at = [], [], 1
     while at <= len(columns):

@@ -55,7 +55,7 @@ def shape(number: int) -> str:
     return _SHAPES[number % len(_SHAPES)]
 
 
-def between(stops: tuple[str, ...], share: float) -> str:
+def blend_colours(stops: tuple[str, ...], share: float) -> str:
     """The colour at a share (0 to 1) of the way through evenly spaced stops.
 
     >>> (
@@ -724,7 +724,7 @@ def text_columns(frame: pd.DataFrame) -> dict[str, bool]:
     }
 
 
-def render(
+def write_forms(
     frame: pd.DataFrame,
     draw: Callable[..., Figure],
     paths: Sequence[Path | str],

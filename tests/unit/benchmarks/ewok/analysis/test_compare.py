@@ -8,12 +8,16 @@ from command_line import run
 from simulated_judgements import simulate_features, simulate_items, simulate_judgements
 from worldprobe.analysis.comparisons import describe_finding
 from worldprobe.benchmarks.ewok.analysis.compare import (
-    compare_models,
+    compare_on_items,
     pairs_without_items,
 )
 from worldprobe.benchmarks.ewok.analysis.judge import judge_responses
 from worldprobe.benchmarks.ewok.analysis.panel import TWO_VERSIONS
-from worldprobe.benchmarks.ewok.analysis.summarize import agree, correlate, correlation
+from worldprobe.benchmarks.ewok.analysis.summarize import (
+    correlate_with_features,
+    correlation,
+    cross_preferences,
+)
 from worldprobe.benchmarks.ewok.contracts import Agreements, Comparisons, Judgements
 from worldprobe.benchmarks.ewok.tables.statistics import comparisons
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
@@ -48,10 +52,10 @@ def shared_fillings(n_versions, sd_version, sd_pair=0.4, n_models=2, n_templates
 def test_versions_that_favour_one_model_are_not_taken_for_its_merit(n_versions):
     rows = shared_fillings(n_versions, 0.3, n_models=20)
     wanted = "grouping == 'overall'"
-    table = compare_models(rows).query(wanted)
+    table = compare_on_items(rows).query(wanted)
     assert ((table["p"] < 0.05) == ((table["ci_low"] > 0) | (table["ci_high"] < 0))).all()
     assert (table["p"] < 0.05).mean() <= 0.08  # 190 pairs of 20 models
-    as_own = compare_models(rows.assign(filling="own")).query(
+    as_own = compare_on_items(rows.assign(filling="own")).query(
         wanted
     )  # said to be own, and yet versions differ
     assert (as_own["p"] < 0.05).mean() <= (
@@ -61,7 +65,7 @@ def test_versions_that_favour_one_model_are_not_taken_for_its_merit(n_versions):
 
 
 def test_one_version_is_about_its_fillings_only():
-    table = validate(compare_models(shared_fillings(1, 0.0, sd_pair=2.0)), Comparisons)
+    table = validate(compare_on_items(shared_fillings(1, 0.0, sd_pair=2.0)), Comparisons)
     row = table.query("grouping == 'overall'").iloc[0]
     assert (row["status"], row["n_versions"]) == ("one_version", 1)
     assert np.isnan([row["p"], row["p_holm"]]).all()
@@ -71,13 +75,13 @@ def test_one_version_is_about_its_fillings_only():
 
 def test_items_with_fillings_of_their_own_have_no_versions_to_draw():
     rows = two_models(1.0)
-    own = compare_models(rows[rows["version"] == 0].assign(filling="own"))
+    own = compare_on_items(rows[rows["version"] == 0].assign(filling="own"))
     assert set(own["status"]) == {"ok"}
 
 
 def printed(rows, **details):
     """What ``compare`` prints of judgements, and the notes of its table."""
-    table = compare_models(rows)
+    table = compare_on_items(rows)
     overall = table.query("grouping == 'overall'").to_dict("records")
     text = render_template("worldprobe.report", "assets/comparisons.txt.jinja", rows=overall)
     made = Provenance(details=details)
@@ -110,12 +114,12 @@ def test_a_pair_that_was_compared_is_named_as_missing_in_neither_order():
     order = pd.Categorical(
         judgements["model"], ["bee", "ant"]
     )  # as of tables that are read one by one
-    compared = compare_models(judgements.assign(model=order))
+    compared = compare_on_items(judgements.assign(model=order))
     assert pairs_without_items(compared, ["cow", "bee", "ant"]) == [["ant", "cow"], ["bee", "cow"]]
 
 
 def test_a_real_difference_is_found_and_the_better_one_is_named():
-    table = validate(compare_models(two_models(1.0)), Comparisons)
+    table = validate(compare_on_items(two_models(1.0)), Comparisons)
     overall = table[table["grouping"] == "overall"].iloc[0]
     assert overall["p"] < 0.05
     assert overall["ci_low"] > 0
@@ -126,7 +130,7 @@ def test_a_real_difference_is_found_and_the_better_one_is_named():
 
 
 def overall_finding(rows):
-    return compare_models(rows).query("grouping == 'overall'")["finding"].iloc[0]
+    return compare_on_items(rows).query("grouping == 'overall'")["finding"].iloc[0]
 
 
 def test_a_difference_between_guesses_makes_neither_better():
@@ -164,7 +168,7 @@ def test_answers_that_one_model_lacks_are_left_out_of_both_and_counted():
         accuracy=ant["accuracy"].mask(ant["target"] == 2),
         status=np.where(ant["target"] == 2, "missing", "ok"),
     )
-    table = compare_models(pd.concat([missing, ant.assign(model="bee")]))
+    table = compare_on_items(pd.concat([missing, ant.assign(model="bee")]))
     overall = table[table["grouping"] == "overall"].iloc[0]
     assert overall["difference"] == 0
     assert overall["mean_a"] == overall["mean_b"] == pytest.approx(1)
@@ -185,9 +189,9 @@ GROUPS = {"X": ["ant_0", "ant_1"], "Y": ["bee_0", "bee_1"], "Z": ["cat_0", "cat_
 def test_what_a_third_group_of_runs_lacks_says_nothing_of_two_others():
     """A p that was missing became "X is better, but not after Holm's correction"."""
     rows = six_runs()
-    whole = compare_models(rows, replicates=GROUPS)
+    whole = compare_on_items(rows, replicates=GROUPS)
     lacks = (rows["model"] == "cat_0") & (rows["domain"] == rows["domain"].iloc[0])
-    some = compare_models(rows.assign(accuracy=rows["accuracy"].mask(lacks)), replicates=GROUPS)
+    some = compare_on_items(rows.assign(accuracy=rows["accuracy"].mask(lacks)), replicates=GROUPS)
     columns = ["difference", "ci_low", "ci_high", "p"]
     alone, beside = (
         table.query("model_a == 'X' and model_b == 'Y'")[columns].reset_index(drop=True)
@@ -201,7 +205,7 @@ def test_ties_of_replicates_are_those_of_one_run():
     """Those of three runs together were more than half of the targets."""
     rows = six_runs()
     rows["is_near_tie"] = rows.groupby("model").cumcount() % 5 == 0
-    table = compare_models(rows, replicates=GROUPS)
+    table = compare_on_items(rows, replicates=GROUPS)
     assert (table["n_tied_a"] <= 0.3 * table["n_targets"]).all()
 
 
@@ -209,7 +213,7 @@ def test_models_without_a_difference_are_not_told_apart():
     rows = two_models(0.0)
     assert overall_finding(rows) == "no difference shown"
     ant = rows[rows["model"] == "ant"]
-    same = compare_models(pd.concat([ant, ant.assign(model="bee")]))
+    same = compare_on_items(pd.concat([ant, ant.assign(model="bee")]))
     assert (same["status"] == "no_spread").all()
     assert same["p"].isna().all()
 
@@ -218,8 +222,8 @@ def test_a_pairs_numbers_do_not_depend_on_the_other_models():
     rows = two_models(0.4, n_templates=30)
     third = rows[rows["model"] == "ant"].assign(model="cat", accuracy=1.0)
     third.iloc[:4, third.columns.get_loc("accuracy")] = np.nan  # another set of items in common
-    alone = compare_models(rows)
-    together = compare_models(pd.concat([rows, third]))
+    alone = compare_on_items(rows)
+    together = compare_on_items(pd.concat([rows, third]))
     same = together[(together["model_a"] == "ant") & (together["model_b"] == "bee")].reset_index(
         drop=True
     )
@@ -230,9 +234,9 @@ def test_a_pairs_numbers_do_not_depend_on_the_other_models():
 
 def test_swapping_the_models_swaps_only_the_sign():
     rows = two_models(0.4)
-    forth = compare_models(rows).query("grouping == 'overall'").iloc[0]
+    forth = compare_on_items(rows).query("grouping == 'overall'").iloc[0]
     back = rows.assign(model=rows["model"].map({"ant": "zoe", "bee": "bee"}))
-    back = compare_models(back).query("grouping == 'overall'").iloc[0]
+    back = compare_on_items(back).query("grouping == 'overall'").iloc[0]
     assert (back["model_a"], back["difference"], back["p"]) == (
         "bee",
         pytest.approx(-forth["difference"]),
@@ -245,7 +249,7 @@ def test_a_model_is_compared_with_baselines_which_cost_comparisons_of_models_not
     bee = rows[rows["model"] == "bee"]
     baselines = [bee.assign(model=name, eval_type=name) for name in ("wordnet", "word2vec")]
     table = (
-        compare_models(pd.concat([rows, *baselines]))
+        compare_on_items(pd.concat([rows, *baselines]))
         .query("grouping == 'overall'")
         .set_index(["model_a", "model_b"])
     )
@@ -254,9 +258,9 @@ def test_a_model_is_compared_with_baselines_which_cost_comparisons_of_models_not
         *((model, name) for model in ("ant", "bee") for name in ("wordnet", "word2vec")),
     }
     assert table["difference"]["ant", "wordnet"] == table["difference"]["ant", "bee"] > 0
-    alone = compare_models(rows).query("grouping == 'overall'")
+    alone = compare_on_items(rows).query("grouping == 'overall'")
     assert table["p_holm"]["ant", "bee"] == alone["p_holm"].item()
-    assert len(compare_models(pd.concat([bee, *baselines])).query("grouping == 'overall'")) == 2
+    assert len(compare_on_items(pd.concat([bee, *baselines])).query("grouping == 'overall'")) == 2
 
 
 def test_correlations_are_over_domain_and_version_means_and_over_items():
@@ -272,7 +276,7 @@ def test_correlations_are_over_domain_and_version_means_and_over_items():
         ],
         ignore_index=True,
     )
-    table, points = correlate(rows, surface)
+    table, points = correlate_with_features(rows, surface)
     row = table.set_index(["model", "feature", "unit"])
     per_item = rows[rows["model"] == "wordy"].groupby("item_id")["accuracy"].mean()
     by_hand = np.corrcoef(per_item, surface.groupby("item_id")["n_words"].mean())[0, 1]
@@ -304,7 +308,7 @@ def test_points_of_one_domain_are_no_independent_evidence():
 
 def test_a_missing_baseline_leaves_its_correlation_out_not_zero():
     items = simulate_items(20, 2, seed=2)
-    table, points = correlate(
+    table, points = correlate_with_features(
         simulate_judgements(items, np.zeros((1, 40, 2)), ["m"], "logprobs", 1),
         simulate_features(items, 2),
     )
@@ -352,7 +356,7 @@ def test_agreement_counts_equal_ratings_and_position_following_as_no_preference(
     rows = pd.concat(
         [answers("m", "likert_free_two", LIKERT), answers("m", "choice_free_two", choice)]
     )
-    table = validate(agree(judged(rows)), Agreements)
+    table = validate(cross_preferences(judged(rows)), Agreements)
     found = table[table["n"] > 0].set_index(["likert", "choice"])["n"].to_dict()
     assert found == {
         ("context1", "context1"): 1,
@@ -371,14 +375,14 @@ def test_models_that_are_means_of_training_runs_are_compared_for_other_runs():
     lucky = runs[0].assign(accuracy=runs[0]["accuracy"].where(runs[0]["model"] != "ant0", 1.0))
     rows = pd.concat([lucky, *runs[1:]])
     named = {"ant": ["ant0", "ant1", "ant2"], "bee": ["bee0", "bee1", "bee2"]}
-    overall = compare_models(rows, replicates=named).query("grouping == 'overall'").iloc[0]
+    overall = compare_on_items(rows, replicates=named).query("grouping == 'overall'").iloc[0]
     assert overall["model_a"] == "ant"
     assert overall["mean_a"] == pytest.approx(
         rows[rows["model"].str.startswith("ant")]["accuracy"].mean()
     )
     assert "replicates of each model" in overall["interval_over"]
     one_run = (
-        compare_models(rows[rows["model"].isin(["ant0", "bee0"])])
+        compare_on_items(rows[rows["model"].isin(["ant0", "bee0"])])
         .query("grouping == 'overall'")
         .iloc[0]
     )
@@ -388,7 +392,7 @@ def test_models_that_are_means_of_training_runs_are_compared_for_other_runs():
 def test_a_comparison_calls_above_chance_what_a_model_alone_is_called():
     """`summarize` gave 0.508 to 0.624, and `compare` "neither is shown to be above chance"."""
     from worldprobe.analysis.comparisons import place
-    from worldprobe.benchmarks.ewok.analysis.summarize import summarize
+    from worldprobe.benchmarks.ewok.analysis.summarize import item_means
 
     n_read_alike = 0
     for seed in range(40):
@@ -397,7 +401,7 @@ def test_a_comparison_calls_above_chance_what_a_model_alone_is_called():
         rows = simulate_judgements(items, odds, ["ant", "bee"], "logprobs", seed)
         rows = rows.assign(filling="own")
         finding = overall_finding(rows)
-        alone = summarize(rows[rows["model"] == "ant"]).query(
+        alone = item_means(rows[rows["model"] == "ant"]).query(
             "grouping == 'overall' and metric == 'accuracy' and condition == 'all'"
         )
         if finding == "ant is better" or "neither is shown" in finding:

@@ -10,8 +10,8 @@ from command_line import run
 from invented_materials import an_item
 from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.analysis import judge
-from worldprobe.benchmarks.ewok.analysis.compare import compare_models
-from worldprobe.benchmarks.ewok.analysis.summarize import summarize
+from worldprobe.benchmarks.ewok.analysis.compare import compare_on_items
+from worldprobe.benchmarks.ewok.analysis.summarize import item_means
 from worldprobe.benchmarks.ewok.contracts import Items, Judgements, TargetScores
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
@@ -120,11 +120,11 @@ def test_cosines_and_likert_have_pairings_and_choice_has_none(items):
     by_way = judged.groupby("eval_type")
     assert by_way["pairing"].first().to_dict()["likert_free_zero"] == 1
     assert by_way["pairing"].count()["choice_free_zero"] == 0
-    means = summarize(judged)
+    means = item_means(judged)
     assert set(means.loc[means["metric"] == "pairing", "eval_type"]) == {"likert_free_zero"}
     both = pd.concat([judged, judged.assign(model="n")])
     with pytest.raises(UserError, match="Choice has no pairing"):
-        compare_models(both, "choice_free_zero", metric="pairing")
+        compare_on_items(both, "choice_free_zero", metric="pairing")
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ def test_pairings_are_compared_over_pairs_of_concepts_as_accuracies_are():
     is_right = np.random.default_rng(0).random(len(items)).repeat(2) < 0.9
     rows.loc[is_ant, "pairing"] = is_right.astype(float)
     by_metric = {
-        metric: compare_models(rows, metric=metric).iloc[0] for metric in ("accuracy", "pairing")
+        metric: compare_on_items(rows, metric=metric).iloc[0] for metric in ("accuracy", "pairing")
     }
     assert by_metric["accuracy"]["difference"] == 0
     assert by_metric["pairing"]["mean_a"] == pytest.approx(0.9, abs=0.05)

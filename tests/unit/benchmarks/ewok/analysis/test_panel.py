@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from simulated_judgements import simulate_items, simulate_judgements
-from worldprobe.benchmarks.ewok.analysis.compare import compare_models
+from worldprobe.benchmarks.ewok.analysis.compare import compare_on_items
 from worldprobe.benchmarks.ewok.analysis.panel import build_panel, cluster_codes
 
 
@@ -32,7 +32,7 @@ def test_models_that_differ_by_their_luck_with_concepts_are_not_told_apart_by_ch
     )
     found = {}
     for cluster in ("concept_pair", "template"):
-        table = compare_models(judgements.assign(filling="own"), cluster=cluster).query(
+        table = compare_on_items(judgements.assign(filling="own"), cluster=cluster).query(
             "grouping == 'overall'"
         )
         found[cluster] = (table["p"] < 0.05).mean()

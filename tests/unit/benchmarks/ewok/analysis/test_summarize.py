@@ -10,8 +10,8 @@ import pytest
 from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.analysis.panel import build_panel, interval_notes
 from worldprobe.benchmarks.ewok.analysis.summarize import (
+    item_means,
     metric_values,
-    summarize,
 )
 from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.report import ways_sheets
@@ -38,7 +38,7 @@ def judgements():
 
 @pytest.fixture(scope="module")
 def means(judgements):
-    return summarize(judgements)
+    return item_means(judgements)
 
 
 def by_hand(rows, model, eval_type, grouping, group, metric):
@@ -120,7 +120,7 @@ def test_pairs_of_concepts_can_weigh_equally(judgements):
     items = uneven.groupby(["domain", "concept_a", "concept_b", "version", "item_id"], dropna=False)
     pairs = items["accuracy"].mean().groupby(level=[0, 1, 2, 3], dropna=False)
     assert pairs.size().nunique() > 1
-    over = summarize(uneven).query("metric == 'accuracy' and condition == 'all'")
+    over = item_means(uneven).query("metric == 'accuracy' and condition == 'all'")
     found = over.set_index("grouping")["mean"]
     expected = pairs.mean().groupby(level=3).mean().mean()
     assert found["concept pairs"] == pytest.approx(expected)
@@ -134,7 +134,7 @@ def test_a_pair_of_concepts_weighs_the_same_however_many_of_its_scores_are_missi
     is_first = rows["template"].eq(1) & rows["meta_template"].eq(1)
     rows.loc[is_bee & of_pair & ~is_first, ["accuracy", "status"]] = [np.nan, "missing_score"]
     rows = rows[~(is_bee & (rows["concept_a"] == "concept1") & (rows["meta_template"] > 2))]
-    whole = summarize(rows).query("metric == 'accuracy' and condition == 'all'")
+    whole = item_means(rows).query("metric == 'accuracy' and condition == 'all'")
     found = whole[whole["grouping"] == "concept pairs"].set_index("model")["mean"]
     for model, its in rows.groupby("model"):
         items = its.groupby(
@@ -151,7 +151,7 @@ def test_domains_can_weigh_equally_as_in_babylm(judgements):
         (judgements["domain"] != first) | (judgements["template"] == judgements["template"].min())
     ]
     keys = ["model", "eval_type", "metric", "condition"]
-    plain, equal = (summarize(few, average=average) for average in ("items", "domains"))
+    plain, equal = (item_means(few, average=average) for average in ("items", "domains"))
     rows = equal[equal["grouping"] == "overall"].set_index(keys)
     domains = (
         equal[(equal["grouping"] == "domain") & (equal["condition"] != "all")]
@@ -176,7 +176,7 @@ def test_a_missing_score_is_counted_and_never_a_zero(judgements, means):
     alone = judgements.query("model == 'bee' and eval_type == 'logprobs'").assign(
         status="missing_score", accuracy=np.nan, is_tie=False, pairing=np.nan
     )
-    nothing = summarize(alone)
+    nothing = item_means(alone)
     assert nothing["mean"].isna().all()
     assert nothing["ci_low"].isna().all()
 
@@ -198,7 +198,7 @@ def test_intervals_depend_neither_on_the_order_nor_on_other_models(judgements, m
     bee = judgements[judgements["model"] == "bee"].sample(frac=1, random_state=0)
     together = means[means["model"] == "bee"].reset_index(drop=True)
     pd.testing.assert_frame_equal(
-        validate(summarize(bee), Summaries), validate(together, Summaries)
+        validate(item_means(bee), Summaries), validate(together, Summaries)
     )
     whole = means.query("condition == 'all' and grouping == 'overall'")
     assert (whole["ci_low"] < whole["mean"]).all()
@@ -226,7 +226,7 @@ def test_intervals_cover_the_truth_as_often_as_they_promise():
     table = simulate_judgements(
         items, log_odds[:, :, None].repeat(2, axis=2), studies, "logprobs", seed=0
     )
-    rows = summarize(table).query(
+    rows = item_means(table).query(
         "metric == 'accuracy' and grouping == 'overall' and condition == 'all'"
     )
     assert sorted(rows["model"]) == studies
@@ -262,7 +262,7 @@ def test_intervals_know_that_templates_of_one_pair_of_concepts_share_sentences()
     )
     wanted = "metric == 'accuracy' and condition == 'all' and grouping in ('overall', 'concept')"
     pairs, templates = (
-        summarize(table, cluster=c).query(wanted) for c in ("concept_pair", "template")
+        item_means(table, cluster=c).query(wanted) for c in ("concept_pair", "template")
     )
     width, finer = (
         (t["ci_high"] - t["ci_low"])[t["grouping"] == "overall"].item() for t in (pairs, templates)
@@ -281,7 +281,7 @@ def test_versions_that_differ_are_said_to_beside_an_interval_that_leaves_them_ou
     shift = np.array([0.0, 1.5, -1.5])[judgements["version"]]
     kind = random.random(len(judgements)) < 1 / (1 + np.exp(-0.5 - shift))
     rows = judgements.assign(filling="own", accuracy=kind.astype(float), status="ok")
-    planted = validate(summarize(rows), Summaries)
+    planted = validate(item_means(rows), Summaries)
     overall = planted.query("grouping == 'overall' and condition == 'all' and metric == 'accuracy'")
     assert (overall["p_versions"] < 0.001).all()
     assert planted.query("condition != 'all'")["p_versions"].isna().all()
@@ -291,7 +291,7 @@ def test_versions_that_differ_are_said_to_beside_an_interval_that_leaves_them_ou
     roster = Roster({})
     for table in (mean_accuracy(planted, roster), ways_sheets(planted, ["ant"], roster)[0]):
         assert "versions differ more than chance" in " ".join(table.notes)
-    shared = summarize(rows.assign(filling="shared"))
+    shared = item_means(rows.assign(filling="shared"))
     of_shared = shared.query("grouping == 'overall' and condition == 'all'")
     assert "versions differ" not in " ".join(interval_notes(of_shared))
 
@@ -299,6 +299,6 @@ def test_versions_that_differ_are_said_to_beside_an_interval_that_leaves_them_ou
 def test_means_of_fewer_than_six_pairs_of_concepts_have_a_warning(judgements):
     few = judgements[judgements["concept_a"].isin(["concept1", "concept2"])]
     few = few[few["domain"] == "domain-a"]
-    overall = summarize(few).query("grouping == 'overall' and condition == 'all'")
+    overall = item_means(few).query("grouping == 'overall' and condition == 'all'")
     assert (overall["n_clusters"] < 6).all()
     assert "from fewer than 6 pairs of concepts" in interval_notes(overall)[0]

@@ -19,7 +19,7 @@ from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.filling import Filling
 from worldprobe.benchmarks.ewok.materials.items import fill_items
-from worldprobe.benchmarks.ewok.materials.materials import Materials, Source, read_materials
+from worldprobe.benchmarks.ewok.materials.materials import Materials, MaterialsFiles, read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, contrast_group
 from worldprobe.cli import main
@@ -144,7 +144,7 @@ def test_the_check_finds_neither_errors_nor_warnings():
 def test_earlier_editions_and_their_items_stay_as_they_are(edition, tmp_path):
     out = tmp_path / "items.parquet"
     assert main(f"items build {edition} --versions 0 --out {out}".split()) == 0
-    items = (Source(EDITIONS[edition]).digest(), texts_digest(read_table(out, Items)))
+    items = (MaterialsFiles(EDITIONS[edition]).digest(), texts_digest(read_table(out, Items)))
     assert items == EARLIER[edition]
 
 

@@ -7,7 +7,7 @@ import pytest
 from worldprobe.benchmarks.ewok.materials.check import check_materials
 from worldprobe.benchmarks.ewok.materials.compile import is_compatible, variable_counts
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT, Rules
-from worldprobe.benchmarks.ewok.materials.slots import parse
+from worldprobe.benchmarks.ewok.materials.slots import parse_sentence
 
 PUSH = {"conceptA": "lift", "conceptB": "lower"}
 
@@ -122,7 +122,7 @@ def test_without_a_second_concept_only_variables_are_swapped(garden):
 def test_variables_are_swapped_one_and_two_of_two_or_two_and_three_of_three(sentence, swapped):
     if swapped == "SAME NAMES":
         swapped = "{object2:large=true:rollable=true} hits {object1:rollable=true:large=true}."
-    assert parse(sentence, RIGHT).swapped() == swapped
+    assert parse_sentence(sentence, RIGHT).swapped() == swapped
 
 
 def test_a_form_that_a_concept_states_goes_before_the_regular_one(garden):

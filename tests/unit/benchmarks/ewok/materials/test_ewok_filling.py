@@ -10,10 +10,10 @@ import pytest
 
 from command_line import run
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.benchmarks.ewok.materials.documents import Place
+from worldprobe.benchmarks.ewok.materials.documents import MaterialsLine
 from worldprobe.benchmarks.ewok.materials.duplicates import flag_duplicates
 from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
-from worldprobe.benchmarks.ewok.materials.materials import Source
+from worldprobe.benchmarks.ewok.materials.materials import MaterialsFiles
 from worldprobe.benchmarks.ewok.materials.opened import Swap, apply_swap, parse_swaps, settle
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.benchmarks.ewok.materials.release_filter import apply_release_filter
@@ -35,7 +35,10 @@ def fillers(rules=RIGHT, **classes):
         pairs = [row if isinstance(row, tuple) else (row, {}) for row in rows]
         columns = tuple(dict.fromkeys(column for _, columns in pairs for column in columns))
         made[name] = FillerClass(
-            name, columns, tuple(Filler(text, columns) for text, columns in pairs), Place("")
+            name,
+            columns,
+            tuple(Filler(text, columns) for text, columns in pairs),
+            MaterialsLine(""),
         )
     return Fillers(made, rules)
 
@@ -385,7 +388,7 @@ def test_items_say_what_was_filled_and_the_file_says_what_made_it(garden):
     assert item.target1 == f"{filled['agent1']} lifts {filled['object1']}."
     made = read_provenance(garden.folder.parent / "items.parquet")
     assert made.canary == "# GARDEN canary 0000"
-    assert made.inputs["materials"] == Source(garden.folder).digest()
+    assert made.inputs["materials"] == MaterialsFiles(garden.folder).digest()
     assert made.details["versions"] == [3]
 
 
@@ -436,7 +439,7 @@ def test_the_release_filter_reverses_whole_templates_first_but_the_original_excl
         ("flagged_reverse", texts[is_second].head(1)),
     ):
         garden.with_(f"utils/{name}.csv", header + rows.to_csv(index=False, header=names))
-    source = Source(garden.write())
+    source = MaterialsFiles(garden.write())
     kept = apply_release_filter(items, source, RIGHT)
     assert set(kept[list(texts)].itertuples(index=False)) == set(released.itertuples(index=False))
     assert apply_release_filter(items, source, ORIGINAL)["meta_template"].unique().tolist() == [1]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from worldprobe.benchmarks.ewok.materials import samplers as filling
-from worldprobe.benchmarks.ewok.materials.documents import Place
+from worldprobe.benchmarks.ewok.materials.documents import MaterialsLine
 from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL
 from worldprobe.benchmarks.ewok.materials.samplers import ProductSampler
@@ -17,7 +17,7 @@ from worldprobe.benchmarks.ewok.materials.samplers import ProductSampler
 def fillers(**classes):
     """``object=["the jar", ...]``."""
     made = {
-        name: FillerClass(name, (), tuple(Filler(text, {}) for text in texts), Place(""))
+        name: FillerClass(name, (), tuple(Filler(text, {}) for text in texts), MaterialsLine(""))
         for name, texts in classes.items()
     }
     return Fillers(made, ORIGINAL)

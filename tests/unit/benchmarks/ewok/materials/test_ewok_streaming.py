@@ -11,7 +11,7 @@ from command_line import run
 from worldprobe import contracts
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials import duplicates
-from worldprobe.benchmarks.ewok.materials.documents import Place
+from worldprobe.benchmarks.ewok.materials.documents import MaterialsLine
 from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.benchmarks.ewok.materials.samplers import IndependentSampler
@@ -93,7 +93,7 @@ def test_items_are_those_of_a_generator_each_to_the_last_filling(sizes):
     """
     classes = {
         f"class{letter}": FillerClass(
-            "c", (), tuple(Filler(f"{number // 2}-{i}", {}) for i in range(size)), Place("")
+            "c", (), tuple(Filler(f"{number // 2}-{i}", {}) for i in range(size)), MaterialsLine("")
         )
         for number, (letter, size) in enumerate(zip("abcd", sizes, strict=False))
     }

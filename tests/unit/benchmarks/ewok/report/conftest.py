@@ -14,7 +14,7 @@ import yaml
 
 from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok import contracts
-from worldprobe.benchmarks.ewok.analysis.summarize import METRICS, summarize
+from worldprobe.benchmarks.ewok.analysis.summarize import METRICS, item_means
 from worldprobe.benchmarks.ewok.exports.lm_eval_task import DOMAINS
 from worldprobe.benchmarks.ewok.vocabulary import (
     BASELINE_FEATURES,
@@ -483,7 +483,7 @@ def finished_run(tmp_path_factory) -> Path:
             folder / "judgements" / "main" / "logprobs" / f"{model}.parquet",
             Provenance(),
         )
-    summaries = summarize(judgements)
+    summaries = item_means(judgements)
     write_table(summaries, contracts.Summaries, folder / "summaries.parquet", Provenance())
     (folder / "models.yaml").write_text(yaml.safe_dump(registry(CONTROLS), sort_keys=False))
     return folder

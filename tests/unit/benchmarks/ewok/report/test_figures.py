@@ -14,7 +14,7 @@ from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.benchmarks.ewok.figures.accuracy import SHOWN_CONCEPTS
 from worldprobe.cli import main
 from worldprobe.report import style
-from worldprobe.report.model_names import HUMAN, Model, Roster
+from worldprobe.report.model_names import HUMAN, Roster, ShownModel
 from worldprobe.report.style import from_csv, text_columns, to_csv
 
 GREY = style.GREY.lower()
@@ -113,7 +113,9 @@ def test_the_concept_map_shows_the_ends_and_says_how_many_are_between(small_stud
 
 
 def test_the_scaling_plot_leaves_out_models_of_unknown_size(small_study):
-    unsized = Model("control_gpt2_small", "GPT-2 style, small", family="control", is_control=True)
+    unsized = ShownModel(
+        "control_gpt2_small", "GPT-2 style, small", family="control", is_control=True
+    )
     roster = Roster(small_study.roster.models | {"control_gpt2_small": unsized})
     shown = set(FIGURES["scaling"](small_study.summaries, roster).model)
     assert "control_gpt2_small" not in shown
@@ -121,7 +123,7 @@ def test_the_scaling_plot_leaves_out_models_of_unknown_size(small_study):
 
 
 def test_a_control_models_size_is_what_its_training_counted(tmp_path):
-    roster = Roster({"ours": Model("ours", "Ours", family="control", is_control=True)})
+    roster = Roster({"ours": ShownModel("ours", "Ours", family="control", is_control=True)})
     (tmp_path / "ours").mkdir()
     (tmp_path / "ours" / "provenance.json").write_text('{"details": {"n_parameters": 293632}}')
     counted = roster.with_trained([tmp_path / "ours"])["ours"]

@@ -17,8 +17,8 @@ import pytest
 
 from command_line import run
 from simulated_judgements import simulate_items, simulate_judgements
-from worldprobe.benchmarks.ewok.analysis.compare import compare_models
-from worldprobe.benchmarks.ewok.analysis.summarize import summarize
+from worldprobe.benchmarks.ewok.analysis.compare import compare_on_items
+from worldprobe.benchmarks.ewok.analysis.summarize import item_means
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.benchmarks.ewok.contracts import Comparisons, Items, Summaries, TargetScores
 from worldprobe.benchmarks.ewok.figures.paradigms import paradigms
@@ -38,10 +38,10 @@ from worldprobe.provenance import Provenance
 from worldprobe.report.findings import lead_values
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import TableOrigin, read_origins
-from worldprobe.report.page import Material, Page, build_page, render_template
+from worldprobe.report.page import Material, ReportPage, build_page, render_template
 from worldprobe.report.runtimes import Cost, RunTime, read_run_times
 from worldprobe.report.sheet import DETECTABLE
-from worldprobe.report.style import render
+from worldprobe.report.style import write_forms
 
 OWN = "# worldprobe canary 0000: our own materials"
 OFFICIAL = "# EWoK canary UUID 0000"
@@ -117,7 +117,7 @@ def page(small_study, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     roster, summaries = small_study.roster, small_study.folder / "summaries.parquet"
     concepts = next(one for one in EWOK.displays if (one.kind, one.name) == ("figure", "concepts"))
-    render(concepts(small_study.summaries, roster), concepts.draw, [folder / "concepts.svg"])
+    write_forms(concepts(small_study.summaries, roster), concepts.draw, [folder / "concepts.svg"])
     accuracy.mean_accuracy(small_study.summaries, roster).write([folder / "mean_accuracy.json"])
     (folder / "benchmarks" / "score").mkdir(parents=True)
     for model, seconds in (("control_gpt2_small", 12.5), ("control_untrained", 30.0)):
@@ -312,8 +312,8 @@ def first_screen(folder, odds):
         ignore_index=True,
     ).assign(filling="own")
     files = [folder / f"{name}.parquet" for name in ("summaries", "comparisons")]
-    write_table(summarize(judged), Summaries, files[0], Provenance())
-    write_table(compare_models(judged), Comparisons, files[1], Provenance())
+    write_table(item_means(judged), Summaries, files[0], Provenance())
+    write_table(compare_on_items(judged), Comparisons, files[1], Provenance())
     part = compose(Material(files[0], Roster({}), comparisons=files[1]))
     shown = str(part.lead).replace("&#39;", "'")
     assert all(html.escape(one, quote=False) in shown for one in part.findings)
@@ -435,7 +435,7 @@ def test_tokens_and_money_are_shown_where_they_are_known():
         Cost(3600.0, {"the server's": 3600.0}, 10, 1_000_000, 0, "c", (0.5, 2.0)),
     ]
     times = [RunTime("score", 2, 4.0, 3.0, None)]
-    text = build_page(Page(parts=[], run_times=times, answer_times=costs))
+    text = build_page(ReportPage(parts=[], run_times=times, answer_times=costs))
     rows = re.findall(r"<tr><td>[abc]</td>.*?</tr>", text)
     assert [re.findall(r'<td class="n">([^<]*)</td>', row)[-3:] for row in rows] == [
         ["–", "–", "–"],
@@ -481,9 +481,9 @@ def test_a_difference_that_no_accuracies_can_have_is_not_called_detectable():
     assert [DETECTABLE.show(value) for value in (0.2, 1.252)] == ["0.200", "–"]
     numbers = dict.fromkeys(("difference", "ci_low", "ci_high", "p", "p_holm"), 0.5)
     for value, said in (
-        (0.2, "20.0 points;"),
-        (1.252, "more than possible;"),
-        (np.nan, "– points;"),
+        (0.2, "20.0 points"),
+        (1.252, "more than possible"),
+        (np.nan, "– points"),
     ):
         row = numbers | {"detectable": value}
         text = render_template("worldprobe.report", "assets/difference.txt.jinja", row=row)
@@ -494,8 +494,8 @@ def test_what_both_metrics_lack_is_said_once(tmp_path):
     items = simulate_items(120, 2, 0)
     judged = simulate_judgements(items, np.zeros((2, len(items), 2)), ["ant", "bee"], "logprobs", 0)
     files = [tmp_path / f"{name}.parquet" for name in ("summaries", "comparisons")]
-    write_table(summarize(judged), Summaries, files[0], Provenance())
-    both = pd.concat([compare_models(judged, metric=one) for one in ("accuracy", "pairing")])
+    write_table(item_means(judged), Summaries, files[0], Provenance())
+    both = pd.concat([compare_on_items(judged, metric=one) for one in ("accuracy", "pairing")])
     write_table(both, Comparisons, files[1], Provenance())
     found = compose(Material(files[0], Roster({}), comparisons=files[1])).findings
     assert sum("By pairing: " in one for one in found) == 1

@@ -13,7 +13,14 @@ from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.tables.materials import choose_items
 from worldprobe.contracts import write_table
 from worldprobe.provenance import Provenance
-from worldprobe.report.page import Material, Page, ShownPart, ShownSection, build_page, build_part
+from worldprobe.report.page import (
+    Material,
+    ReportPage,
+    ShownPart,
+    ShownSection,
+    build_page,
+    build_part,
+)
 from worldprobe.report.sheet import read_printed
 
 OWN = "# worldprobe canary 0000: our own materials"
@@ -85,7 +92,7 @@ def test_a_page_says_that_it_has_no_item_text_only_if_no_table_has(
     material = Material(small_study.folder / "summaries.parquet", small_study.roster)
     part = build_part(EWOK, material).part
     section = ShownSection("materials", "Materials", "", [], [printed], "")
-    text = build_page(Page([ShownPart("ewok", "EWoK", part, [section])]))
+    text = build_page(ReportPage([ShownPart("ewok", "EWoK", part, [section])]))
     assert ("This page contains no item text." in text) == says
     assert json.loads((tmp_path / "sample_items.json").read_text())["quotes"] != says
 

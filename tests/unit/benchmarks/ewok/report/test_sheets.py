@@ -13,18 +13,18 @@ from worldprobe.report.model_names import Roster
 from worldprobe.report.page import (
     LONGEST_TABLE,
     Material,
-    Page,
+    ReportPage,
     ShownPart,
     ShownSection,
     build_page,
     build_part,
 )
-from worldprobe.report.sheet import Column, Sheet
+from worldprobe.report.sheet import Sheet, SheetColumn
 
 
 def table_of(n_rows: int, width: int = 4, n_columns: int = 2, finding: str = "") -> Sheet:
     frame = pd.DataFrame({f"c{k}": ["x" * width] * n_rows for k in range(n_columns)})
-    columns = tuple(Column(name, (name,)) for name in frame)
+    columns = tuple(SheetColumn(name, (name,)) for name in frame)
     return Sheet("Title.", frame, columns, notes=("A note.",), finding=finding)
 
 
@@ -45,7 +45,7 @@ def test_a_long_table_and_one_with_a_sentence_are_folded(material, n_rows, findi
     shown = build_part(EWOK, material)
     table = table_of(n_rows, finding=finding).printed_as("mine")
     section = ShownSection("more", "More", "", [], [table], "")
-    text = build_page(Page([ShownPart(shown.name, shown.title, shown.part, [section])]))
+    text = build_page(ReportPage([ShownPart(shown.name, shown.title, shown.part, [section])]))
     (figure,) = re.findall(r'<figure class="sheet">(?:(?!</figure>).)*xxxx.*?</figure>', text, re.S)
     assert ("<details><summary>" in figure) == is_folded
     assert finding in figure

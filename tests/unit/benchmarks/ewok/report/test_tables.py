@@ -17,7 +17,7 @@ from worldprobe.benchmarks.ewok.tables import accuracy, materials, statistics
 from worldprobe.benchmarks.ewok.vocabulary import RELIABILITY
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import Model, Roster
+from worldprobe.report.model_names import Roster, ShownModel
 from worldprobe.report.sheet import decimals, read_printed, span
 from worldprobe_authoring import displays as authors
 from worldprobe_training.control_displays import by_dose, control_accuracy
@@ -42,8 +42,8 @@ def two_models() -> pd.DataFrame:
 
 ROSTER = Roster(
     {
-        "gpt2_xl": Model("gpt2_xl", "GPT-2 XL", position=0),
-        "phi_1": Model("phi_1", "Phi_1 & co", position=1),
+        "gpt2_xl": ShownModel("gpt2_xl", "GPT-2 XL", position=0),
+        "phi_1": ShownModel("phi_1", "Phi_1 & co", position=1),
     }
 )
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 from worldprobe.benchmark import Benchmark, Input, Page, Section, find_displays
 from worldprobe.benchmarks.ewok import figures, tables
 from worldprobe.benchmarks.ewok.analysis.reproduction import reproduce
-from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.benchmarks.ewok.contracts import Judgements, Summaries
 from worldprobe.benchmarks.ewok.evaluation import EVALUATION
 from worldprobe.benchmarks.ewok.outputs import (
     answers,
-    compared,
     downloads,
     outputs,
     page_files,
     refuse_models,
-    summarized,
     without_downloads,
 )
 from worldprobe.benchmarks.ewok.report import compose
+from worldprobe.benchmarks.ewok.results import ANALYSED
 from worldprobe.benchmarks.ewok.settings import Ewok
 from worldprobe.benchmarks.ewok.study import rehearse
 from worldprobe.benchmarks.ewok.workload import workload
@@ -52,7 +51,8 @@ BENCHMARK = Benchmark(
     outputs=outputs,
     answers=answers,
     workload=workload,
-    analysed={"summarize": summarized, "compare": compared},
+    analysed=ANALYSED,
+    answer_tables=(Judgements,),
     rule="score",
     rules="rules/ewok/main.smk",
     downloads=downloads,

@@ -21,7 +21,7 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState, generate
 
 from worldprobe.benchmarks.ewok.analysis.judge import Judged, judge_responses, judge_target_scores
-from worldprobe.benchmarks.ewok.analysis.summarize import summarize
+from worldprobe.benchmarks.ewok.analysis.summarize import item_means
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.scoring import FREE, PAPER, load_prompts, presentations
 from worldprobe.benchmarks.ewok.vocabulary import DESIGN, Way, way_of
@@ -259,7 +259,7 @@ def _mean(scores: list[SampleScore], metric: str) -> float:
     judged = _judge(items, responses).table if len(items) else pd.DataFrame()
     if judged.empty or metric not in judged or judged[metric].isna().all():
         return float("nan")
-    means = summarize(judged)
+    means = item_means(judged)
     overall = (
         (means["grouping"] == "overall") & (means["metric"] == metric) & (means["condition"] == ALL)
     )

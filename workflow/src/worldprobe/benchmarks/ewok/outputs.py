@@ -6,7 +6,7 @@ Everything follows from the validated study and the registry.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -229,12 +229,12 @@ def regressed(study: Study, registry: Registry) -> list[str]:
     )
 
 
-def summarized(study: Study) -> list[str]:
+def judged_for_means(study: Study, _models: Sequence[str] = ()) -> list[str]:
     """Judgements of models, and of what they are compared with."""
     return judgements(study) + judgements_besides(study)
 
 
-def compared(study: Study) -> list[str]:
+def judged_for_pairs(study: Study, _models: Sequence[str] = ()) -> list[str]:
     """Judgements by LogProbs of models, and of the baselines that each is compared with."""
     return judgements(study, ["logprobs"]) + (
         [] if is_released(study) else baseline_judgements(study)

@@ -14,7 +14,7 @@ from worldprobe.benchmarks.ewok import selection
 from worldprobe.benchmarks.ewok.analysis.panel import interval_notes
 from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
 from worldprobe.benchmarks.ewok.contracts import Comparisons, Summaries
-from worldprobe.benchmarks.ewok.materials.materials import Source
+from worldprobe.benchmarks.ewok.materials.materials import MaterialsFiles
 from worldprobe.benchmarks.ewok.tables.accuracy import BASELINE_NOTES, PAIRING
 from worldprobe.benchmarks.ewok.vocabulary import (
     EVAL_TYPES,
@@ -59,12 +59,12 @@ from worldprobe.report.origins import (
     package_versions,
     read_origins,
 )
-from worldprobe.report.page import Cell, Material, Part, cell_of, notices, render_template
+from worldprobe.report.page import AccuracyCell, Material, Part, cell_of, notices, render_template
 from worldprobe.report.sheet import (
     INTERVAL,
     MODEL_ONCE,
-    Column,
     Sheet,
+    SheetColumn,
     decimals,
     number_column,
     span,
@@ -109,7 +109,7 @@ def compose(material: Material) -> Part:
     columns = [number_column("Mean over pairs of concepts", "by_pair_mean")] * has_pairs
     if is_sample and has_pairs:
         ends = ("by_pair_ci_low", "by_pair_ci_high")
-        columns.append(Column("95% interval over pairs", ends, span))
+        columns.append(SheetColumn("95% interval over pairs", ends, span))
     notes = ["A mean over pairs gives every pair of concepts the same weight."] * has_pairs
     if has_pairing(eval_type) and means["pairing"].notna().any():
         columns.append(number_column("Pairing", "pairing"))
@@ -429,16 +429,16 @@ class ConceptLine:
 
     name: str
     n_items: int
-    cells: list[Cell]
+    cells: list[AccuracyCell]
 
 
 @dataclass(frozen=True)
-class Domain:
+class DomainMeans:
     """A domain with the models' means and its concepts, those with the lowest mean first."""
 
     id: str
     name: str
-    mean: Cell
+    mean: AccuracyCell
     low: float
     high: float
     human: float | None
@@ -447,7 +447,7 @@ class Domain:
 
 def find_domains(
     summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs"
-) -> tuple[list[str], list[Domain]]:
+) -> tuple[list[str], list[DomainMeans]]:
     """Names of the models (the columns) and the domains in their order
     (``selection.domain_order``).
     """
@@ -474,7 +474,7 @@ def find_domains(
             lines, key=lambda name: (lines[name][0].step < 0, lines[name][0].value, name)
         )
         found.append(
-            Domain(
+            DomainMeans(
                 id=domain,
                 name=selection.in_words(domain),
                 mean=cell_of(means.mean(), places=3),
@@ -496,7 +496,7 @@ def find_domains(
 
 def _concept(
     rows: pd.DataFrame, models: list[str], counted: list[str], roster: Roster
-) -> list[Cell]:
+) -> list[AccuracyCell]:
     cells = [cell_of(rows["mean"].reindex(counted).mean(), "mean of the models")]
     for model, row in rows.reindex(models).iterrows():
         ends = (
@@ -585,7 +585,9 @@ def _edition(provenance: Provenance) -> str:
     if not is_own(provenance.canary):
         return ""
     digest = provenance.inputs.get("materials")
-    known = [edition for edition, folder in EDITIONS.items() if Source(folder).digest() == digest]
+    known = [
+        edition for edition, folder in EDITIONS.items() if MaterialsFiles(folder).digest() == digest
+    ]
     return ", ".join(["worldprobe's own built-in materials", *known])
 
 

@@ -488,11 +488,11 @@ def _values_of_fillers(place: Path, password: str | None) -> dict[str, dict[str,
     """
     from worldprobe.benchmarks.ewok.materials.documents import Problems
     from worldprobe.benchmarks.ewok.materials.fillers import read_filler_class, values_of
-    from worldprobe.benchmarks.ewok.materials.materials import Source
+    from worldprobe.benchmarks.ewok.materials.materials import MaterialsFiles
     from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 
     try:
-        source, problems = Source(place, password), Problems()
+        source, problems = MaterialsFiles(place, password), Problems()
         files = [name for name in source.names if re.fullmatch(r"fillers/filler-.+\.csv", name)]
         classes = {name: name.removeprefix("fillers/filler-")[: -len(".csv")] for name in files}
         return values_of(

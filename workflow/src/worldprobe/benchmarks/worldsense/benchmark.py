@@ -5,6 +5,7 @@ from __future__ import annotations
 from worldprobe.benchmark import Benchmark, Page, Section, find_displays
 from worldprobe.benchmarks.worldsense import figures, tables, trial_tables
 from worldprobe.benchmarks.worldsense.analysis.reproduction import reproduce
+from worldprobe.benchmarks.worldsense.contracts import Responses
 from worldprobe.benchmarks.worldsense.evaluation import EVALUATION
 from worldprobe.benchmarks.worldsense.outputs import (
     answers,
@@ -16,6 +17,7 @@ from worldprobe.benchmarks.worldsense.outputs import (
     without_downloads,
 )
 from worldprobe.benchmarks.worldsense.report import compose
+from worldprobe.benchmarks.worldsense.results import ANALYSED
 from worldprobe.benchmarks.worldsense.selection import SUMMARIES
 from worldprobe.benchmarks.worldsense.settings import WorldSense, complete_registry
 from worldprobe.benchmarks.worldsense.workload import workload
@@ -54,6 +56,9 @@ BENCHMARK = Benchmark(
     outputs=outputs,
     answers=answers,
     workload=workload,
+    analysed=ANALYSED,
+    answer_tables=(Responses,),
+    answer_files=(".jsonl", ".jsonl.bz2", ".jsonl.gz"),
     rule="ask",
     rules="rules/worldsense/main.smk",
     downloads=downloads,

@@ -13,24 +13,20 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, Parameter
 
 from worldprobe import methods
-from worldprobe.benchmarks.worldsense.settings import Asking, Part
+from worldprobe.benchmarks.worldsense.settings import Subset, TrialAsking
 from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
 from worldprobe.cli.engines import ModelOptions, refuse_to_prompt
 from worldprobe.cli.options import (
     KEYS,
     Encrypt,
-    Groups,
-    Missing,
     OutFolder,
     Place,
     Processes,
-    Seed,
     SkinFolder,
     Trials,
     WordingVersion,
     between,
     export_password,
-    missing_models,
 )
 from worldprobe.errors import UserError, raise_all
 from worldprobe.extensions import checks
@@ -42,8 +38,6 @@ from worldprobe.provenance import is_rehearsed, made
 if TYPE_CHECKING:
     import pandas as pd
 
-    from worldprobe.benchmarks.worldsense.analysis.answers import Series
-    from worldprobe.benchmarks.worldsense.analysis.questions import Questions
     from worldprobe.benchmarks.worldsense.inference.prompts import Pool, PromptSet
 
 app = App(
@@ -52,18 +46,7 @@ app = App(
 skins = App(name="skins", help="Check and list skins: the words of relations and entities.")
 app.command(skins)
 
-#: Bumped when the numbers of the same answers change. Comparisons: 3 corrects pairs with rules
-#: apart. 3 and 4: intervals are no wider than it takes. 5 flips signs of unequal clusters.
-METHOD, COMPARISONS = 3, 5
-
 Size = Annotated[int, between(3, 8)]
-Sets = Annotated[
-    Groups,
-    Parameter(
-        name="--set",
-        help="name of a set, its trials, and results or tables of responses; once for each set",
-    ),
-]
 
 
 @skins.command(name="check")
@@ -136,7 +119,7 @@ def generate(
     set: str,
     /,
     *,
-    part: Annotated[Part, KEYS] = Part(),
+    part: Annotated[Subset, KEYS] = Subset(),
     processes: Processes = 1,
     sample: Annotated[int, between(1)] | None = None,
     dialogues_out: Path | None = None,
@@ -245,109 +228,6 @@ def analyse(
     print(describe_analysis(statistics, counts))
 
 
-@app.command(name="summarize")
-def summarize_(
-    *, sets: Sets, skin_folder: SkinFolder = None, seed: Seed = 0, missing: Missing = (), out: Path
-) -> None:
-    """Compute means for a study's tables, from one or more sets, with intervals over skins.
-
-    Computes what analyse does, and also strict scores, invalid answers, agreement across skins
-    and intervals over skins and abstract problems.
-
-    Args:
-        out: summaries table
-    """
-    import pandas as pd
-
-    from worldprobe.benchmarks.worldsense.analysis.answers import told_of
-    from worldprobe.benchmarks.worldsense.analysis.statistics import count_answers
-    from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
-    from worldprobe.benchmarks.worldsense.contracts import Summaries
-    from worldprobe.contracts import write_table
-    from worldprobe.report.model_names import counted
-
-    tables, counts, answered = [], [], {}
-    for name, questions, series in _read_sets(sets, skin_folder):
-        tables.append(summarize(name, questions, series, seed))
-        counts += count_answers(questions, series).assign(set=name).to_dict("records")
-        answered[name] = series
-    table = pd.concat(tables, ignore_index=True).sort_values(
-        list(Summaries.Config.key), ignore_index=True
-    )
-    lacking = missing_models(missing, table["model"].unique())
-    details = {"answers": counts} | told_of(answered) | lacking
-    write_table(
-        table[list(Summaries.columns)],
-        Summaries,
-        out,
-        made(METHOD, _inputs(sets), ["numpy", "pandas", "scipy"], seed=seed, details=details),
-    )
-    LOGGER.info("%d means of %s", len(table), counted(table["model"].nunique(), "model"))
-    for model, reason in lacking.get("missing_models", {}).items():
-        LOGGER.warning("%s is missing: %s", model, reason)
-
-
-@app.command(name="compare")
-def compare_(*, sets: Sets, skin_folder: SkinFolder = None, out: Path) -> None:
-    """Compare every pair of models on the same tuples.
-
-    Args:
-        out: comparisons table
-    """
-    import pandas as pd
-
-    from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models
-    from worldprobe.benchmarks.worldsense.contracts import Comparisons
-    from worldprobe.contracts import write_table
-
-    tables = [
-        compare_models(name, questions, series)
-        for name, questions, series in _read_sets(sets, skin_folder)
-    ]
-    table = pd.concat(tables, ignore_index=True).sort_values(
-        list(Comparisons.Config.key), ignore_index=True
-    )
-    provenance = made(COMPARISONS, _inputs(sets), ["numpy", "pandas", "scipy"])
-    write_table(table, Comparisons, out, provenance)
-
-
-def _read_sets(
-    sets: list[list[str]], skin_folder: Path | None
-) -> Iterator[tuple[str, Questions, list[Series]]]:
-    """Name, trials and answers of each set.
-
-    Raises:
-        UserError: a set without trials or answers, or two of one name.
-    """
-    from worldprobe.benchmarks.worldsense.analysis.answers import read_series
-    from worldprobe.benchmarks.worldsense.analysis.questions import add_properties, from_frame
-    from worldprobe.benchmarks.worldsense.trials.files import read_trials
-
-    names = [given[0] for given in sets]
-    for name, *paths in sets:
-        if not name.strip() or name != name.strip() or not name.isprintable():
-            raise UserError(
-                f"--set {name!r}",
-                "is not a name for a set.",
-                "Choose a name such as test or ood-size.",
-            )
-        if len(paths) < 2:
-            raise UserError(
-                f"--set {name}", "names no trials, or no answers.", "Give NAME TRIALS RESULTS..."
-            )
-        if names.count(name) > 1:
-            raise UserError(
-                f"--set {name}", "is given twice.", "Give all results of a set at once."
-            )
-        trials = read_trials(paths[0])
-        questions = add_properties(from_frame(trials, paths[0], skin_folder), trials)
-        yield name, questions, read_series(paths[1:], questions)
-
-
-def _inputs(sets: list[list[str]]) -> dict[str, str]:
-    return {path: path for _, *paths in sets for path in paths}
-
-
 def describe_analysis(statistics: pd.DataFrame, counts: pd.DataFrame) -> str:
     """The averages in print, and what was left out."""
     whole = statistics[
@@ -371,7 +251,7 @@ def describe_analysis(statistics: pd.DataFrame, counts: pd.DataFrame) -> str:
         )
         lines.append(f"{row['prompting']:<12} {row['model']:<20} {shown} {row['invalid']:>8}")
     lines.append(
-        "± is the paper's: 1.96 standard errors over tuples, for these skins only; `worldsense"
+        "± is the paper's: 1.96 standard errors over tuples, for these skins only; `worldprobe"
         " summarize` has others."
     )
     dropped, foreign = int(counts["incomplete_tuples"].sum()), int(counts["not_in_set"].sum())
@@ -419,7 +299,7 @@ def ask_(
     *,
     model: ModelOptions,
     prompting: Annotated[Sequence[str], Parameter(consume_multiple=True)],
-    how: Annotated[Asking, KEYS] = Asking(),
+    how: Annotated[TrialAsking, KEYS] = TrialAsking(),
     examples: Sequence[Place] = (),
     skin_folder: SkinFolder = None,
     out: list[Path],

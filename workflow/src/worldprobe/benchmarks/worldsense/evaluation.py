@@ -13,7 +13,7 @@ from worldprobe.benchmarks.worldsense.analysis.reproduction import SOURCE, read_
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries
 from worldprobe.benchmarks.worldsense.selection import (
     count_tuples,
-    problems_of,
+    present_problems,
     prompting_name,
     show_tokens,
 )
@@ -98,7 +98,7 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
     rules = {rule: by_model[f"rule_{rule}"] for rule in SHALLOW if f"rule_{rule}" in by_model}
     own = table[table["model"] == made.model]
     by_problem = own[(own["grouping"] == "problem") & (own["metric"] == "accuracy")]
-    order = problems_of(by_problem.rename(columns={"group": "problem"}))
+    order = present_problems(by_problem.rename(columns={"group": "problem"}))
     shown = pd.concat(
         [
             own[(own["grouping"] == OVERALL) & (own["metric"] == "accuracy")],

@@ -16,7 +16,7 @@ from worldprobe.benchmarks.worldsense.selection import (
     of_main,
     pick,
     place,
-    problems_of,
+    present_problems,
     prompting_name,
 )
 from worldprobe.benchmarks.worldsense.skins.vocabulary import SETS
@@ -57,7 +57,7 @@ def problems(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         rows = of_main(pick(summaries, "problem", measure, columns=("problem",)))
         parts.append(rows.assign(panel=measure, mark=rows["problem"]))
     rows = pd.concat(parts, ignore_index=True)
-    return _tidy(sort_by(rows, "problem", problems_of(rows)), roster)
+    return _tidy(sort_by(rows, "problem", present_problems(rows)), roster)
 
 
 @figure(

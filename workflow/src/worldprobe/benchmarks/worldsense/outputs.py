@@ -165,28 +165,6 @@ def response_tables(study: Study, models: Sequence[str]) -> list[str]:
     return [path for model in answered(study, models) for path in left_by(study, model)]
 
 
-def answered_sets(study: Study, models: Sequence[str]) -> list[list[str]]:
-    """Every set that is asked: its name, its trials, the responses of models and rules to it.
-
-    >>> block = {"sets": ["test", "train-10k"], "released": None, "promptings": ["basic"]}
-    >>> block |= {"models": ["a", "b"], "controls": [], "other_promptings": None}
-    >>> answered_sets({"study": "s", "models": [], "worldsense": block}, ["a"])[0][::2]
-    ['test', 'results/s/worldsense/responses/test/basic/a.parquet']
-    """
-    return [
-        [
-            name,
-            trial_table(study, name),
-            *(
-                responses(study, name, prompting, model)
-                for model in answered(study, models)
-                for prompting in promptings(study, name)
-            ),
-        ]
-        for name in asked_sets(study)
-    ]
-
-
 def is_asked(study: Study) -> bool:
     """Whether any model answers any trial."""
     return bool(asked_sets(study) and study["worldsense"]["promptings"] and asked_models(study))

@@ -50,12 +50,12 @@ from worldprobe.report.origins import (
     package_versions,
     read_origins,
 )
-from worldprobe.report.page import Cell, Material, Part, cell_of, notices, render_template
+from worldprobe.report.page import AccuracyCell, Material, Part, cell_of, notices, render_template
 from worldprobe.report.sheet import (
     MODEL,
     MODEL_ONCE,
-    Column,
     Sheet,
+    SheetColumn,
     decimals,
     number_column,
     span,
@@ -140,7 +140,7 @@ def _overview(
 ) -> dict[str, dict[str, float]]:
     columns = {ALL: overall} | {
         selection.PROBLEM_NAMES[name]: by_problem[by_problem["problem"] == name]
-        for name in selection.problems_of(by_problem)
+        for name in selection.present_problems(by_problem)
     }
     return {
         heading: {
@@ -280,7 +280,7 @@ def _biases_sheet(biases: pd.DataFrame) -> Sheet:
             MODEL,
             text_column("Problem", "problem"),
             number_column("Bias", "mean", decimals(2)),
-            Column("95% interval over skins", ("ci_low", "ci_high"), span),
+            SheetColumn("95% interval over skins", ("ci_low", "ci_high"), span),
             text_column("Against 0", "against"),
         ),
         notes=(
@@ -300,7 +300,7 @@ def _facts(summaries: pd.DataFrame, means: pd.DataFrame) -> dict[str, int]:
     overall = selection.pick(summaries, OVERALL)
     whole = selection.count_tuples(overall[overall["condition"] == name], summaries)["n"].max()
     return count_kinds(means) | {
-        "problems": len(selection.problems_of(here)),
+        "problems": len(selection.present_problems(here)),
         "skins": int(means["n_clusters"].max()),
         f"tuples ({name})": int(whole),
         "ways of asking": summaries["eval_type"].nunique(),
@@ -398,7 +398,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Trial:
+class QuotedTrial:
     """A question, its right answer and everybody's."""
 
     text: str
@@ -416,7 +416,7 @@ class TupleShown:
     """A tuple: questions about one description."""
 
     title: str
-    trials: Sequence[Trial]
+    trials: Sequence[QuotedTrial]
 
 
 @dataclass(frozen=True)
@@ -426,7 +426,7 @@ class ProblemShown:
     """
 
     name: str
-    mean: Cell
+    mean: AccuracyCell
     low: float
     high: float
     tuples: Sequence[TupleShown] = field(default_factory=tuple)
@@ -547,7 +547,7 @@ def _trial(
     row: dict[object, object],
     conversations: Mapping[str, dict[int, tuple[str, list[tuple[str, str]]]]],
     roster: Roster,
-) -> Trial:
+) -> QuotedTrial:
     gold = ANSWER_OF[str(row["gold"])]
     replies = []
     for model, found in conversations.items():
@@ -561,4 +561,4 @@ def _trial(
                 messages,
             )
         )
-    return Trial(str(row["text"]), gold, replies)
+    return QuotedTrial(str(row["text"]), gold, replies)

@@ -138,7 +138,7 @@ def sorted_by(frame: pd.DataFrame, ranks: Iterable[tuple[Any, ...]]) -> pd.DataF
     return frame.iloc[sorted(range(len(frame)), key=lambda row: known[row])].reset_index(drop=True)
 
 
-def problems_of(rows: pd.DataFrame) -> list[str]:
+def present_problems(rows: pd.DataFrame) -> list[str]:
     """The problems that there are, in the paper's order."""
     return [problem for problem in PROBLEMS if problem in set(rows["problem"])]
 

@@ -52,7 +52,7 @@ RULES = {
 }
 
 
-class Asking(Block):
+class TrialAsking(Block):
     """How trials are asked."""
 
     chat_template: Literal["auto", "never", "always"] = "auto"
@@ -92,7 +92,7 @@ class Asking(Block):
             )
 
 
-class StudyAsking(Asking):
+class StudyAsking(TrialAsking):
     """How trials are asked in a study."""
 
     examples_per_cell: Count | None = None
@@ -109,7 +109,7 @@ class StudyAsking(Asking):
     """Most tokens that a server reads and writes in one run of a model; null is no limit."""
 
 
-class Part(Block):
+class Subset(Block):
     """Which trials of a set are generated, and in which words."""
 
     seed: Seed = 0
@@ -156,7 +156,7 @@ class Part(Block):
     """
 
 
-class WorldSense(Part):
+class WorldSense(Subset):
     """What a study asks with WorldSense (arXiv 2311.15930)."""
 
     sets: Annotated[

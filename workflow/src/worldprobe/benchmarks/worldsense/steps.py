@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import redirect_stdout
 from pathlib import Path
 
 from worldprobe.benchmark import COMPARISONS, Evaluated
-from worldprobe.benchmarks.worldsense.cli import ask_, compare_, generate, summarize_
+from worldprobe.benchmarks.worldsense.cli import ask_, generate
 from worldprobe.benchmarks.worldsense.evaluation import SHALLOW, Options
-from worldprobe.benchmarks.worldsense.settings import Part
+from worldprobe.benchmarks.worldsense.settings import Subset
+from worldprobe.cli.analysis import compare, summarize
 
 
 def make_tables(model: Evaluated) -> tuple[Path, Path, Path]:
@@ -22,7 +24,7 @@ def make_tables(model: Evaluated) -> tuple[Path, Path, Path]:
         model.folder / f"{name}.parquet" for name in ("trials", "responses", "summaries")
     )
     chosen: Options = model.options
-    part = Part(per_cell=chosen.per_cell)
+    part = Subset(per_cell=chosen.per_cell)
     model.step(
         "worldsense generate", generate, chosen.trial_set, part=part, sample=model.limit, out=trials
     )
@@ -34,7 +36,8 @@ def make_tables(model: Evaluated) -> tuple[Path, Path, Path]:
     for out, one in asked.items():
         how = {"model": one, "prompting": [prompting]}
         model.step("worldsense ask", ask_, [str(trials)], **how, out=[out])
-    sets = [[chosen.trial_set, *map(str, (trials, *asked))]]
-    model.step("worldsense summarize", summarize_, sets=sets, out=summaries)
-    model.step("worldsense compare", compare_, sets=sets, out=model.folder / COMPARISONS)
+    answered, sets = list(asked), [str(trials)]
+    model.step("summarize", summarize, answered, sets=sets, out=summaries)
+    with redirect_stdout(None):  # the page has its sentences
+        model.step("compare", compare, answered, sets=sets, out=model.folder / COMPARISONS)
     return trials, responses, summaries

@@ -30,13 +30,13 @@ from worldprobe.report.sheet import (
     INTERVAL,
     MODEL_ONCE,
     MORE_THAN_POSSIBLE,
-    Column,
     Sheet,
+    SheetColumn,
     as_text,
     decimals,
     is_absent,
     number_column,
-    p_value,
+    show_p,
     span,
     text_column,
     whole_number,
@@ -147,17 +147,19 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     columns = [
         MODEL_ONCE,
         text_column("Prompting", "eval_type", lambda name: selection.prompting_name(str(name))),
-        Column("Accuracy", ("metric", "mean", "conf95"), show_mean),
-        Column("Over skins", ("ci_low", "ci_high"), span),
-        Column(
+        SheetColumn("Accuracy", ("metric", "mean", "conf95"), show_mean),
+        SheetColumn("Over skins", ("ci_low", "ci_high"), span),
+        SheetColumn(
             "Corrected gold",
             ("metric", "accuracy_corrected", "accuracy_corrected_conf95"),
             show_mean,
         ),
-        Column("Strict", ("metric", "strict", "strict_conf95"), show_mean),
-        Column("Bias", ("bias", "bias_conf95"), lambda mean, half: show_mean("bias", mean, half)),
+        SheetColumn("Strict", ("metric", "strict", "strict_conf95"), show_mean),
+        SheetColumn(
+            "Bias", ("bias", "bias_conf95"), lambda mean, half: show_mean("bias", mean, half)
+        ),
         number_column("Invalid", "invalid"),
-        Column(
+        SheetColumn(
             "Agreement across skins",
             ("consistency", "consistency_ci_low", "consistency_ci_high"),
             _show_consistency,
@@ -371,7 +373,7 @@ def _by_problem(
     roster: Roster,
     block: str,
     title: str,
-    more: Column | None = None,
+    more: SheetColumn | None = None,
     theirs: Any = None,
 ) -> Sheet:
     """A table of both metrics with a column per problem, next to a block of the paper's numbers, by
@@ -380,7 +382,7 @@ def _by_problem(
     further = () if more is None else (more,)
     keys = ["metric", "model", *(cell for column in further for cell in column.cells)]
     frame, columns = grid(
-        rows, keys, "problem", selection.problems_of(rows), roster, block, theirs=theirs
+        rows, keys, "problem", selection.present_problems(rows), roster, block, theirs=theirs
     )
     metric = text_column("", "metric", lambda name: str(name).capitalize(), once=True)
     return Sheet(
@@ -401,7 +403,7 @@ def grid(
     table: str,
     over: str = "",
     theirs: pd.DataFrame | None = None,
-) -> tuple[pd.DataFrame, list[Column]]:
+) -> tuple[pd.DataFrame, list[SheetColumn]]:
     """Means by row and column, and the paper's row below ours where it has one, or all of
     ``theirs``.
     """
@@ -419,7 +421,7 @@ def grid(
     frame = _in_order(frame.reset_index(), roster, keys)
     headings = {value: selection.PROBLEM_NAMES.get(value, value) for value in values}
     columns = [
-        Column(
+        SheetColumn(
             headings[value],
             ("metric", f"{value}_mean", f"{value}_conf95", "source"),
             _show_either,
@@ -508,7 +510,7 @@ def _in_order(
     return named
 
 
-def problem_column(name: str = "problem", once: bool = True) -> Column:
+def problem_column(name: str = "problem", once: bool = True) -> SheetColumn:
     """A problem as readers know it; any other name is the average of all."""
 
     def shown(problem: object) -> str:
@@ -517,7 +519,7 @@ def problem_column(name: str = "problem", once: bool = True) -> Column:
     return text_column("Problem", name, shown, once=once)
 
 
-def model_columns(frame: pd.DataFrame, *more: Column) -> list[Column]:
+def model_columns(frame: pd.DataFrame, *more: SheetColumn) -> list[SheetColumn]:
     """The model's column, further ones, and where a row comes from if any is the paper's."""
     columns = [MODEL_ONCE, *more]
     if (frame["source"] == PAPERS).any():
@@ -575,7 +577,7 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
             number_column("B", "mean_b"),
             number_column("A − B", "difference"),
             INTERVAL,
-            number_column("p (Holm)", "p_holm", p_value),
+            number_column("p (Holm)", "p_holm", show_p),
             DETECTABLE,
             number_column("Skins", "n_clusters", whole_number),
             number_column("Tuples", "n", whole_number),

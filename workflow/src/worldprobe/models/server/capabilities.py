@@ -129,7 +129,7 @@ def find_model(endpoint: Endpoint, model: str) -> dict[str, Any]:
     return found[0]
 
 
-def longest_sequence(endpoint: Endpoint, card: Mapping[str, Any]) -> int:
+def served_length(endpoint: Endpoint, card: Mapping[str, Any]) -> int:
     """Tokens that the served model takes, where the server says so.
 
     Raises:
@@ -207,7 +207,7 @@ def drops_messages(endpoint: Endpoint, model: str, n_prompt: int | None) -> bool
 
 def _probe(endpoint: Endpoint, path: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
     def read(answer: Any) -> dict[str, Any]:
-        read_text(answer)
+        written_text(answer)
         return dict(answer)
 
     length = (
@@ -236,7 +236,7 @@ def probe_thoughts(endpoint: Endpoint, model: str, how: Mapping[str, Any]) -> Th
             (usage.get("completion_tokens_details") or {}).get("reasoning_tokens")
         )
         is_apart = bool(thoughts_apart(answer) or n_thoughts)
-        return read_text(answer), is_apart, count_tokens(answer) <= FEW_TOKENS
+        return written_text(answer), is_apart, count_tokens(answer) <= FEW_TOKENS
 
     body = {
         "model": model,
@@ -348,7 +348,9 @@ def probe_constraint(endpoint: Endpoint, model: str, chat: bool) -> str | None:
             **constrain(kind, [SHIBBOLETH]),
         }
         asked = {"messages": HELLO} if chat else {"prompt": "a"}
-        text = attempt(endpoint, CHAT_PATH if chat else "/completions", {**how, **asked}, read_text)
+        text = attempt(
+            endpoint, CHAT_PATH if chat else "/completions", {**how, **asked}, written_text
+        )
         if text is not None and text.strip() == SHIBBOLETH:
             return kind
     return None
@@ -535,7 +537,7 @@ def read_completion(
     thoughts = thoughts_apart(answer)
     usage = answer.get("usage") or {}
     whole = count_tokens(answer)
-    text = read_text(answer)
+    text = written_text(answer)
     finish, n_prompt = (
         read_finish(answer, decoding.ends_early),
         count_tokens(answer, "prompt_tokens"),
@@ -562,7 +564,7 @@ def read_completion(
     return replace(written, finish="length") if is_long else written
 
 
-def read_text(answer: Any) -> str:
+def written_text(answer: Any) -> str:
     """What was written, of a completion or of a chat, without the parts that are thoughts.
 
     Raises:

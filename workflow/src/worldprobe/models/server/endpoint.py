@@ -294,7 +294,7 @@ class Endpoint:
         self._has_replied = False
         self.is_local = parts.hostname in LOOPBACK
         self._address = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
-        self._key = read_key()
+        self._key = key_from_environment()
         if not self.is_local:
             LOGGER.info(
                 "items are sent to %s: make sure that their licence and their authors' wishes"
@@ -562,7 +562,7 @@ def describe_error(error: BaseException | None) -> str:
     return f"{words} ({known[0]})" if known else words
 
 
-def read_key() -> str | None:
+def key_from_environment() -> str | None:
     """The key of the environment, without space around it; None where there is none.
 
     Raises:

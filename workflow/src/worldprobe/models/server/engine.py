@@ -292,8 +292,8 @@ class OpenaiEngine:
                 if self.is_vllm and not capabilities.is_sound(answer):
                     return Completion("", "not_finite", 0, was_cut)
                 if (finish := capabilities.read_finish(answer)) in ("content_filter", "refusal"):
-                    return Completion(capabilities.read_text(answer), finish, 0, was_cut)
-                option: str | None = capabilities.read_text(answer).strip()
+                    return Completion(capabilities.written_text(answer), finish, 0, was_cut)
+                option: str | None = capabilities.written_text(answer).strip()
                 margin = _chat_margin(answer, one) if is_chat else None
                 if reads_ids and allowed is not None:
                     option, margin = read_choice(
@@ -482,7 +482,7 @@ def open_engine(
     endpoint = Endpoint(url, chat_template_kwargs=chat_template_kwargs, **patience)
     card = capabilities.find_model(endpoint, model)
     is_vllm = card.get("owned_by") == "vllm"
-    longest = capabilities.longest_sequence(endpoint, card)
+    longest = capabilities.served_length(endpoint, card)
     encoder = (
         capabilities.load_encoder(tokenizer, bos, trust_remote_code, longest - 1)
         if tokenizer

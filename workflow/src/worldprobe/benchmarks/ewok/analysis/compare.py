@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import Estimates, crossed_means
-from worldprobe.analysis.comparisons import compare_models as compare_pairs
-from worldprobe.analysis.comparisons import corrected, paired, place, with_findings
-from worldprobe.analysis.components import VERSIONS_ALIKE, Part
+from worldprobe.analysis.comparisons import compare_pairs, corrected, paired, place, with_findings
+from worldprobe.analysis.components import VERSIONS_ALIKE, VarianceComponent
 from worldprobe.analysis.summaries import Group
 from worldprobe.benchmarks.ewok.analysis.panel import (
     DEFAULT_CLUSTER,
@@ -32,7 +31,7 @@ from worldprobe.models.registry import BASELINES
 REPLICATES = ", and replicates of each model"
 
 
-def compare_models(
+def compare_on_items(
     judgements: pd.DataFrame,
     eval_type: str = "logprobs",
     cluster: str = DEFAULT_CLUSTER,
@@ -224,7 +223,7 @@ def _of_replicates(
     return accuracy[[[models.index(model) for model in group] for group in replicates.values()]]
 
 
-def _spread_of_replicates(runs: np.ndarray) -> list[Part]:
+def _spread_of_replicates(runs: np.ndarray) -> list[VarianceComponent]:
     """The variance of differences of every two means that is due to the replicates of each.
 
     Args:
@@ -238,7 +237,7 @@ def _spread_of_replicates(runs: np.ndarray) -> list[Part]:
         sides = sides[:, :, ~np.isnan(sides).any(axis=(0, 1))]
         means = sides.mean(axis=2) if sides.size else np.full(sides.shape[:2], np.nan)
         parts.append(means.var(axis=1, ddof=1) / n_runs)
-    return [Part(variance, n_runs - 1) for variance in np.array(parts).T]
+    return [VarianceComponent(variance, n_runs - 1) for variance in np.array(parts).T]
 
 
 def pairs_without_items(comparisons: pd.DataFrame, models: Iterable[str]) -> list[list[str]]:
@@ -246,7 +245,7 @@ def pairs_without_items(comparisons: pd.DataFrame, models: Iterable[str]) -> lis
     never are.
 
     Args:
-        comparisons: as ``compare_models`` gives them.
+        comparisons: as ``compare_on_items`` gives them.
         models: those with judgements of the compared eval type.
     """
     compared = {

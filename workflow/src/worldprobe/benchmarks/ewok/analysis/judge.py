@@ -278,7 +278,7 @@ def _judge_choice(items: pd.DataFrame, rows: pd.DataFrame, model: str, eval_type
     return Judged(table, details)
 
 
-def compare_scores(
+def judge_scores(
     matching: np.ndarray, other: np.ndarray, near_tie: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Whether the matching context's score wins, element by element.
@@ -348,7 +348,7 @@ def _judge_cube(
     """Judge scores of shape (items, targets, contexts 0-2)."""
     matching = np.stack([cube[:, 0, 1], cube[:, 1, 2]], axis=1)
     other = np.stack([cube[:, 0, 2], cube[:, 1, 1]], axis=1)
-    accuracy, is_tie, is_near_tie, is_missing = compare_scores(matching, other, near_tie)
+    accuracy, is_tie, is_near_tie, is_missing = judge_scores(matching, other, near_tie)
     table = _judgements(items, accuracy, is_tie, is_near_tie, is_missing, model, eval_type)
     table["status"] = table["status"].mask(table["status"] != "ok", missing_status)
     four = (cube[:, 0, 1], cube[:, 0, 2], cube[:, 1, 1], cube[:, 1, 2])
@@ -451,7 +451,7 @@ class Evidence:
     model: str
 
 
-def kind_of(path: Path) -> str:
+def evidence_kind(path: Path) -> str:
     """The kind of evidence in a file.
 
     Raises:
@@ -466,7 +466,7 @@ def kind_of(path: Path) -> str:
 
 def read_evidence(path: Path, model: str | None = None) -> Evidence:
     """Read one table of evidence; ``model`` names the series whatever the file says."""
-    kind = kind_of(path)
+    kind = evidence_kind(path)
     if model is not None and model != NAMES.get(kind):
         check_name(model, "--model")
     provenance = read_provenance(path)

@@ -43,7 +43,7 @@ COUNTERPARTS = {
 
 
 @dataclass
-class Published:
+class PublishedNumbers:
     """What was printed.
 
     Attributes:
@@ -67,7 +67,7 @@ class Published:
         return list(dict.fromkeys(table["model"]))
 
 
-def read_published(folder: Path) -> Published:
+def read_published(folder: Path) -> PublishedNumbers:
     """Read ewok.csv and sources.yaml.
 
     Raises:
@@ -77,7 +77,7 @@ def read_published(folder: Path) -> Published:
     path = folder / "sources.yaml"
     about = read_yaml(path).document
     try:
-        published = Published(
+        published = PublishedNumbers(
             numbers=numbers.assign(condition=ALL),
             sources={name: block["source"] for name, block in about["blocks"].items()},
             official_items={
@@ -96,7 +96,7 @@ def read_published(folder: Path) -> Published:
     return published
 
 
-def people_of_paper(published: Published) -> pd.DataFrame:
+def people_of_paper(published: PublishedNumbers) -> pd.DataFrame:
     """Accuracy of the paper's participants (Tables 1 and 2): columns grouping, group, mean, and
     overall low and high.
     """
@@ -125,13 +125,13 @@ def texts_digest(items: pd.DataFrame) -> str:
     return hashlib.sha256(b"\n".join(distinct)).hexdigest()
 
 
-def are_official(items: pd.DataFrame, published: Published) -> bool:
+def are_official(items: pd.DataFrame, published: PublishedNumbers) -> bool:
     """Whether every version with a known digest has the official items' texts."""
     found = {v: texts_digest(items[items["version"] == v]) for v in published.official_items}
     return found == published.official_items
 
 
-def is_release(items: pd.DataFrame, published: Published) -> bool:
+def is_release(items: pd.DataFrame, published: PublishedNumbers) -> bool:
     """Whether the items are the release's, whatever versions and ids they have."""
     return are_official(items, published) or texts_digest(items) == published.release
 
@@ -206,7 +206,7 @@ class Results:
     is_rehearsal: bool = False
 
 
-def check_reproduction(published: Published, results: Results) -> pd.DataFrame:
+def check_reproduction(published: PublishedNumbers, results: Results) -> pd.DataFrame:
     """Compare every published number with ours, and the paper's tables with those of its
     repository.
 
@@ -243,7 +243,7 @@ def describe_reproduction(table: pd.DataFrame) -> str:
 _KEY = ["quantity", "model", "eval_type", "grouping", "group"]
 
 
-def _between_the_authors(published: Published) -> pd.DataFrame:
+def _between_the_authors(published: PublishedNumbers) -> pd.DataFrame:
     """The paper's tables against those in its repository."""
     printed = published.numbers.set_index(["block", *_KEY])["printed"].to_dict()
 
@@ -288,7 +288,7 @@ def _name_the_other_table(ours: pd.DataFrame, numbers: pd.DataFrame) -> None:
 class _LookUp:
     """Finds ours for a published number."""
 
-    def __init__(self, published: Published, results: Results, means: pd.DataFrame) -> None:
+    def __init__(self, published: PublishedNumbers, results: Results, means: pd.DataFrame) -> None:
         self.results = results
         self.means: Any = means.to_dict("index")
         self.paper_models = published.models

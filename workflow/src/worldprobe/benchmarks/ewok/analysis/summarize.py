@@ -10,10 +10,9 @@ import pandas as pd
 from scipy.stats import pearsonr
 
 from worldprobe.analysis.comparisons import stars
-from worldprobe.analysis.components import Components, Part, interval, p_value
+from worldprobe.analysis.components import Components, VarianceComponent, interval, p_value
 from worldprobe.analysis.reliability import split_half
-from worldprobe.analysis.summaries import Group, Scored
-from worldprobe.analysis.summaries import summarize as summarize_scores
+from worldprobe.analysis.summaries import Group, ScoreArrays, means_by_group
 from worldprobe.benchmarks.ewok.analysis.panel import (
     DEFAULT_CLUSTER,
     WORDS,
@@ -42,7 +41,7 @@ from worldprobe.models.registry import BASELINES
 METRICS = ("accuracy", "strict", "both_right", "context_sensitivity", "pairing")
 
 
-def summarize(
+def item_means(
     judgements: pd.DataFrame,
     cluster: str = DEFAULT_CLUSTER,
     average: str = "items",
@@ -90,18 +89,18 @@ def summarize(
     }
     values, version = metric_values(panel), panel.items["version"].to_numpy()
     scored = (
-        Scored(panel.series, METRICS[:-1], values[:-1], version, counts),
-        Scored(panel.series, METRICS[-1:], values[-1:], version, of_pairing),
+        ScoreArrays(panel.series, METRICS[:-1], values[:-1], version, counts),
+        ScoreArrays(panel.series, METRICS[-1:], values[-1:], version, of_pairing),
     )
     is_asked = counts["n"][[is_prompted(name) for name in panel.series["eval_type"]]]
     of_all = is_asked.all(axis=0)
     prompted = (
         np.flatnonzero(of_all) if len(is_asked) and of_all.any() and not of_all.all() else None
     )
-    groups = list(groups_of(panel.items, cluster, prompted))
+    groups = list(item_groups(panel.items, cluster, prompted))
     are_random = not panel.has_own_fillings
     table = pd.concat(
-        [summarize_scores(one, groups, are_random) for one in scored], ignore_index=True
+        [means_by_group(one, groups, are_random) for one in scored], ignore_index=True
     )
     place = table.groupby(["grouping", "group"], sort=False).ngroup()
     table = table.iloc[np.argsort(place, kind="stable")].reset_index(drop=True)
@@ -222,7 +221,7 @@ def compared_values(panel: Panel, metric: str) -> np.ndarray:
     return metric_values(panel)[METRICS.index(metric)].astype(float)
 
 
-def groups_of(
+def item_groups(
     items: pd.DataFrame, cluster: str, prompted: np.ndarray | None = None
 ) -> Iterator[Group]:
     """Everything that items are averaged over.
@@ -270,7 +269,9 @@ def groups_of(
 FEATURES = (*BASELINE_FEATURES, "n_words", "log_frequency")
 
 
-def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def correlate_with_features(
+    judgements: pd.DataFrame, surface: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Correlate every series' accuracy with the accuracy of baselines and with the surface
     features.
 
@@ -434,7 +435,7 @@ def correlation(
     return found
 
 
-def _jackknife(products: np.ndarray, code: np.ndarray) -> Part:
+def _jackknife(products: np.ndarray, code: np.ndarray) -> VarianceComponent:
     """The variance of Fisher's z, with each unit left out once.
 
     Args:
@@ -449,10 +450,10 @@ def _jackknife(products: np.ndarray, code: np.ndarray) -> Part:
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.arctanh((xy - x * y / n) / np.sqrt((xx - x * x / n) * (yy - y * y / n)))
         variance = (n_units - 1) / n_units * ((z - z.mean()) ** 2).sum()
-    return Part(np.array([variance]), max(n_units - 1, 1))
+    return VarianceComponent(np.array([variance]), max(n_units - 1, 1))
 
 
-def agree(judgements: pd.DataFrame) -> pd.DataFrame:
+def cross_preferences(judgements: pd.DataFrame) -> pd.DataFrame:
     """Confusion matrices of the two paradigms' preferences.
 
     For every target, Likert prefers the context under which it was rated higher; equal ratings are

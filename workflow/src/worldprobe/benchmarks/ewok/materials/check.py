@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
+from worldprobe.benchmarks.ewok.materials.documents import MaterialsLine, Problems
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.materials import (
     KEYS,
@@ -35,7 +35,7 @@ def check_materials(materials: Materials) -> None:
     for domain in materials.domains:
         kinds = _check_concept_names(domain, problems)
         _check_targets(domain, kinds, slots, problems)
-        seen: dict[tuple[object, ...], Place] = {}
+        seen: dict[tuple[object, ...], MaterialsLine] = {}
         for meta in domain.meta_templates:
             for probe in meta.probes:
                 _check_probe(probe, slots, problems)
@@ -102,7 +102,7 @@ def check_versions(
         count = len(fillers.options(key))
         enough = enough_for(count)
         if count > 1 and enough < versions:
-            place = Place(fillers.classes[key.filler_class].place.file)
+            place = MaterialsLine(fillers.classes[key.filler_class].place.file)
             problems.warn(
                 place,
                 f"{count} fillers meet {{{key}}}: enough for {enough} versions, not {versions}.",
@@ -145,7 +145,7 @@ def _check_concept_names(domain: Domain, problems: Problems) -> set[str]:
 
 
 def _check_targets(domain: Domain, kinds: set[str], slots: _SlotCheck, problems: Problems) -> None:
-    seen: dict[tuple[object, ...], Place] = {}
+    seen: dict[tuple[object, ...], MaterialsLine] = {}
     for target in domain.targets:
         if "{CONCEPT}" not in target.pattern:
             problems.refuse(
@@ -250,7 +250,7 @@ class _SlotCheck:
         self.fillers, self.problems = fillers, problems
         self._known: dict[str, list[tuple[bool, str, str]]] = {}
 
-    def check(self, text: str, place: Place) -> None:
+    def check(self, text: str, place: MaterialsLine) -> None:
         """Note what is wrong with a text's slots."""
         if odd := _UNSEEN.search(text):
             sign = odd[0].encode("unicode_escape").decode()

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.materials.documents import Place
+from worldprobe.benchmarks.ewok.materials.documents import MaterialsLine
 from worldprobe.benchmarks.ewok.materials.marks import add_marks
 from worldprobe.benchmarks.ewok.materials.materials import (
     Concept,
@@ -28,7 +28,7 @@ from worldprobe.benchmarks.ewok.materials.materials import (
 )
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.situations import name_situations
-from worldprobe.benchmarks.ewok.materials.slots import KEY, braces, parse, propagate
+from worldprobe.benchmarks.ewok.materials.slots import KEY, braces, parse_sentence, propagate
 from worldprobe.benchmarks.ewok.vocabulary import FAMILY, slot_class
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
@@ -109,7 +109,7 @@ def variable_counts(sentence: str, rules: Rules) -> Counter[str]:
     """Distinct variables by type; where there are quantities, they also count as the objects, in
     place of real ones.
     """
-    by_type = parse(sentence, rules).by_type
+    by_type = parse_sentence(sentence, rules).by_type
     counts = Counter({kind: len(names) for kind, names in by_type.items()})
     if any(counts[quantity] for quantity in _QUANTITIES):
         counts["object"] = sum(counts[quantity] for quantity in _QUANTITIES)
@@ -187,7 +187,7 @@ def compile_templates(materials: Materials) -> pd.DataFrame:
     return add_marks(frame, materials.source)
 
 
-def without_template(materials: Materials) -> list[Place]:
+def without_template(materials: Materials) -> list[MaterialsLine]:
     """The places of pairs of concepts, of contexts and of concepts that make no template."""
     places = []
     for domain in materials.domains:
@@ -386,14 +386,14 @@ def _target_pairs(
         or (concept_b is not None and not concept_a.is_opposite_of(concept_b))
     ):
         return
-    swapped = parse(sentence_a, rules).swapped()
+    swapped = parse_sentence(sentence_a, rules).swapped()
     if swapped is None:
         return
     yield Pair(sentence_a, swapped, "variable swap")
     if (
         concept_b is not None
         and not concept_b.is_symmetric()
-        and (swapped := parse(sentence_b, rules).swapped()) is not None
+        and (swapped := parse_sentence(sentence_b, rules).swapped()) is not None
     ):
         yield Pair(swapped, sentence_b, "variable swap")
 
@@ -407,11 +407,14 @@ def _context_pairs(pattern: str, probe: Probe, segment: Segment, rules: Rules) -
         yield Pair(context_a, context_b, contrast_label(segment.contrast, rules))
     if not probe.is_swappable:
         return
-    swapped = parse(context_a, rules).swapped()
+    swapped = parse_sentence(context_a, rules).swapped()
     if swapped is None:
         return
     yield Pair(context_a, swapped, "variable swap")
-    if context_b is not None and (swapped := parse(context_b, rules).swapped()) is not None:
+    if (
+        context_b is not None
+        and (swapped := parse_sentence(context_b, rules).swapped()) is not None
+    ):
         yield Pair(swapped, context_b, "variable swap")
 
 

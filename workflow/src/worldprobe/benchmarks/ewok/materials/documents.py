@@ -26,7 +26,7 @@ from worldprobe.settings.blocks import complaint
 from worldprobe.settings.documents import LOADER, Keys, Repeated, Source, dotted, parse_yaml
 
 
-class Place(NamedTuple):
+class MaterialsLine(NamedTuple):
     """A line of a file of the materials, and the entry it belongs to (e.g. ``target 3``)."""
 
     file: str
@@ -45,7 +45,7 @@ class Place(NamedTuple):
 class Problem:
     """One thing to fix; a warning (``is_error`` false) does not stop a build."""
 
-    place: Place
+    place: MaterialsLine
     problem: str
     fix: str
     is_error: bool = True
@@ -68,15 +68,15 @@ class Problems(list[Problem]):
         super().__init__()
         self.is_lenient = is_lenient
 
-    def error(self, place: Place, problem: str, fix: str) -> None:
+    def error(self, place: MaterialsLine, problem: str, fix: str) -> None:
         """Note something that cannot be compiled."""
         self._note(Problem(place, problem, fix))
 
-    def refuse(self, place: Place, problem: str, fix: str) -> None:
+    def refuse(self, place: MaterialsLine, problem: str, fix: str) -> None:
         """Note something that is surely a mistake; only the original lets it pass."""
         self._note(Problem(place, problem, fix, is_error=not self.is_lenient))
 
-    def warn(self, place: Place, problem: str, fix: str) -> None:
+    def warn(self, place: MaterialsLine, problem: str, fix: str) -> None:
         """Note something that a build can live with."""
         self._note(Problem(place, problem, fix, is_error=False))
 
@@ -88,7 +88,9 @@ class Problems(list[Problem]):
         """What stops a build."""
         return [p for p in self if p.is_error]
 
-    def add(self, error: UserError, note: Callable[[Place, str, str], None] | None = None) -> None:
+    def add(
+        self, error: UserError, note: Callable[[MaterialsLine, str, str], None] | None = None
+    ) -> None:
         """Note an error of reading.
 
         Args:
@@ -97,7 +99,9 @@ class Problems(list[Problem]):
         """
         file, _, line = error.where.rpartition(", line ")
         (note or self.error)(
-            Place(file, int(line)) if file else Place(error.where), error.problem, error.fix
+            MaterialsLine(file, int(line)) if file else MaterialsLine(error.where),
+            error.problem,
+            error.fix,
         )
 
     def raise_first(self) -> None:
@@ -197,8 +201,8 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     # Under a name that nobody writes as a key.
-    place: SkipJsonSchema[Annotated[Place, SkipValidation]] = Field(
-        default=Place(""), alias="\0place", repr=False
+    place: SkipJsonSchema[Annotated[MaterialsLine, SkipValidation]] = Field(
+        default=MaterialsLine(""), alias="\0place", repr=False
     )
 
 
@@ -216,10 +220,12 @@ def read_document(file: str, content: bytes, problems: Problems) -> Source | Non
     for keys, line, first, is_same in repeated:
         problem = f"{dotted(keys)}: is set twice (first on line {first}); the last one counts."
         (problems.warn if is_same else problems.refuse)(
-            Place(file, line), problem, "Keep one of the two."
+            MaterialsLine(file, line), problem, "Keep one of the two."
         )
     if source.document is None:
-        problems.error(Place(file), "is empty.", "Write at least one entry, or remove the file.")
+        problems.error(
+            MaterialsLine(file), "is empty.", "Write at least one entry, or remove the file."
+        )
         return None
     return source
 
@@ -273,5 +279,5 @@ def _placed(value: Any, keys: Keys, source: Source) -> Any:
         return value
     line = source.lines.get((*keys, "pattern"), source.lines.get(keys, 0))
     return {key: _placed(one, (*keys, key), source) for key, one in value.items()} | {
-        "\0place": Place(source.name, line)
+        "\0place": MaterialsLine(source.name, line)
     }

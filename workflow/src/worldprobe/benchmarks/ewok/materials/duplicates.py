@@ -33,7 +33,7 @@ def flag_duplicates(items: pd.DataFrame) -> pd.DataFrame:
     return items.assign(duplicate_of=first.where(first != ordered["item_id"]))
 
 
-def copied_versions(items: pd.DataFrame) -> dict[int, int]:
+def repeated_versions(items: pd.DataFrame) -> dict[int, int]:
     """Versions whose texts are all those of an earlier version, template by template -> the earlier
     one.
     """

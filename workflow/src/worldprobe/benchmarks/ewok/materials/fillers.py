@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
+from worldprobe.benchmarks.ewok.materials.documents import MaterialsLine, Problems
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.slots import UNSEEN, Key
 from worldprobe.commented_csv import check_separator, read_rows, without_empty_columns
@@ -48,7 +48,7 @@ class FillerClass:
     name: str
     columns: tuple[str, ...]
     fillers: tuple[Filler, ...]
-    place: Place = field(compare=False)
+    place: MaterialsLine = field(compare=False)
 
 
 def values_of(classes: Mapping[str, FillerClass]) -> dict[str, dict[str, set[str]]]:
@@ -72,19 +72,19 @@ def read_filler_class(
         check_separator(f"{file}, line {rows[0][0]}", rows[0][1])
     except UserError as error:
         problems.add(error)
-        return FillerClass(name, (), (), Place(file))
+        return FillerClass(name, (), (), MaterialsLine(file))
     line, header = rows[0]
     if "item" not in header or len(set(header)) < len(header):
         problems.error(
-            Place(file, line),
+            MaterialsLine(file, line),
             'the header has no column "item", or a column twice.',
             'Name the columns; "item" contains the text.',
         )
-        return FillerClass(name, (), (), Place(file))
+        return FillerClass(name, (), (), MaterialsLine(file))
     fillers: dict[str, tuple[int, Filler]] = {}
     ordered = []
     for line, row in rows[1:]:
-        place = Place(file, line)
+        place = MaterialsLine(file, line)
         if len(row) != len(header):
             problems.error(
                 place,
@@ -124,8 +124,10 @@ def read_filler_class(
         fillers.setdefault(filler.text, (place.line, filler))
         ordered.append(filler)
     if not ordered:
-        problems.error(Place(file), "contains no filler.", "Add rows below the header.")
-    return FillerClass(name, tuple(c for c in header if c != "item"), tuple(ordered), Place(file))
+        problems.error(MaterialsLine(file), "contains no filler.", "Add rows below the header.")
+    return FillerClass(
+        name, tuple(c for c in header if c != "item"), tuple(ordered), MaterialsLine(file)
+    )
 
 
 @lru_cache(maxsize=256)

@@ -183,7 +183,7 @@ def _independent(
                 yield item_row(template, number, fillings, fillers.rules)
 
 
-def in_order(domains: Mapping[str, list[OpenTemplate]]) -> list[OpenTemplate]:
+def templates_in_order(domains: Mapping[str, list[OpenTemplate]]) -> list[OpenTemplate]:
     """The templates in the order of the items table."""
     return sorted(
         (template for rows in domains.values() for template in rows),

@@ -18,7 +18,7 @@ from worldprobe.benchmarks.ewok.materials.filling import (
     fill_rows,
     items_table,
 )
-from worldprobe.benchmarks.ewok.materials.materials import Materials, Source
+from worldprobe.benchmarks.ewok.materials.materials import Materials, MaterialsFiles
 from worldprobe.benchmarks.ewok.materials.opened import ready_templates
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.release_filter import apply_release_filter
@@ -130,7 +130,7 @@ def _shortfalls(made: Counter[str], templates: pd.DataFrame, filling: Filling) -
     return fewer
 
 
-def finish_items(items: pd.DataFrame, rules: Rules, source: Source | None) -> pd.DataFrame:
+def finish_items(items: pd.DataFrame, rules: Rules, source: MaterialsFiles | None) -> pd.DataFrame:
     """The items of all versions together, after the release filter, with duplicates flagged.
 
     Both look across versions: a template is reversed if any of its items is

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.materials.materials import Source
+from worldprobe.benchmarks.ewok.materials.materials import MaterialsFiles
 from worldprobe.benchmarks.ewok.materials.slots import KEY
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 
@@ -21,7 +21,7 @@ ADVERSARIAL = "utils/adversarial.csv"
 INSIDE, OUTSIDE = "inside", "outside"
 
 
-def add_marks(templates: pd.DataFrame, source: Source) -> pd.DataFrame:
+def add_marks(templates: pd.DataFrame, source: MaterialsFiles) -> pd.DataFrame:
     """The templates with the columns ``culture_bound`` and ``adversarial``, missing where the
     materials have no such list.
     """
@@ -39,7 +39,7 @@ def add_marks(templates: pd.DataFrame, source: Source) -> pd.DataFrame:
     )
 
 
-def _culture_bound(templates: pd.DataFrame, source: Source) -> list[str | None]:
+def _culture_bound(templates: pd.DataFrame, source: MaterialsFiles) -> list[str | None]:
     """The kinds of listed words in a template, joined by commas; None: there is none."""
     listed = source.read_list(CULTURE_BOUND, ("kind", "word"))
     words = {
@@ -59,7 +59,7 @@ def _culture_bound(templates: pd.DataFrame, source: Source) -> list[str | None]:
     return [",".join(kinds) or None for kinds in found]
 
 
-def _adversarial(templates: pd.DataFrame, source: Source) -> list[str]:
+def _adversarial(templates: pd.DataFrame, source: MaterialsFiles) -> list[str]:
     listed = set(source.read_list(ADVERSARIAL, ("key",))["key"])
     return [INSIDE if key in listed else OUTSIDE for key in template_keys(templates)]
 

@@ -19,9 +19,9 @@ from worldprobe.benchmarks.ewok.materials.documents import (
     E,
     Entry,
     Flag,
+    MaterialsLine,
     OptionalText,
     OptionalTexts,
-    Place,
     Problems,
     Text,
     TextOrTexts,
@@ -33,8 +33,7 @@ from worldprobe.benchmarks.ewok.materials.fillers import FillerClass, read_fille
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.commented_csv import COMMENT, read_frame
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.settings.documents import Keys, find_decomposed
-from worldprobe.settings.documents import Source as Yaml
+from worldprobe.settings.documents import Keys, Source, find_decomposed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +47,7 @@ _PASSWORD_HINT = (
 _FOLDERS = ("concepts", "contexts", "families", "fillers", "targets", "utils")
 
 
-class Source:
+class MaterialsFiles:
     """The files below the folder that contains ``contexts/``, by relative name.
 
     Args:
@@ -203,7 +202,7 @@ class Concept:
     kind: str
     opposites: tuple[str, ...] = ()
     attributes: dict[str, str | bool] = field(default_factory=dict)
-    place: Place = field(default=Place(""), compare=False)
+    place: MaterialsLine = field(default=MaterialsLine(""), compare=False)
 
     def has(self, attribute: str, rules: Rules) -> bool:
         """Whether the concept meets a criterion of a target.
@@ -228,7 +227,7 @@ class Concept:
         return other.name in self.opposites and self.name in other.opposites
 
 
-def kind_of(concept_type: str, domain: str) -> str:
+def concept_kind(concept_type: str, domain: str) -> str:
     """The kind of a concept; it fixes the keys its entry may have."""
     if concept_type == "relation":
         return "relation"
@@ -406,7 +405,7 @@ class Materials:
         families: bases by the family that they are of.
     """
 
-    source: Source
+    source: MaterialsFiles
     rules: Rules
     domains: tuple[Domain, ...]
     fillers: dict[str, FillerClass]
@@ -416,7 +415,10 @@ class Materials:
 
 
 def read_materials(
-    path: Path | str | Source, rules: Rules, password: str | None = None, is_lenient: bool = False
+    path: Path | str | MaterialsFiles,
+    rules: Rules,
+    password: str | None = None,
+    is_lenient: bool = False,
 ) -> Materials:
     """Read all files; what is wrong inside them is collected in ``problems``, not raised.
 
@@ -429,7 +431,7 @@ def read_materials(
     Raises:
         UserError: the materials cannot be opened at all.
     """
-    source = path if isinstance(path, Source) else Source(path, password)
+    source = path if isinstance(path, MaterialsFiles) else MaterialsFiles(path, password)
     problems = Problems(is_lenient)
     canaries: dict[str, None] = {}
 
@@ -448,21 +450,25 @@ def read_materials(
     spelt: dict[str, str] = {}
     for file in source.names:
         if re.fullmatch(r"(contexts|concepts|targets)/[^/]+\.yaml", file):
-            problems.error(Place(file), 'ends in ".yaml"; only ".yml" is read.', "Rename it.")
+            problems.error(
+                MaterialsLine(file), 'ends in ".yaml"; only ".yml" is read.', "Rename it."
+            )
         found = re.fullmatch(r"contexts/context-(.+)\.yml", file)
         if not found:
             continue
         name = found[1]
         if not re.fullmatch("[A-Za-z0-9]+-[A-Za-z0-9]+", name):
             fix = "Rename it; both parts consist of letters a-z and digits."
-            problems.error(Place(file), "is not named context-<domain>-<subdomain>.yml.", fix)
+            problems.error(
+                MaterialsLine(file), "is not named context-<domain>-<subdomain>.yml.", fix
+            )
             continue
         if (twin := spelt.setdefault(name.lower(), file)) != file:
             problem = (
                 f"differs from {twin} only in capitals, so some file systems take the two for one."
             )
             problems.refuse(
-                Place(file), problem, "Rename one of them, with its concepts and targets."
+                MaterialsLine(file), problem, "Rename one of them, with its concepts and targets."
             )
         if domain := _read_domain(name, file, source, content, problems, rules):
             domains.append(domain)
@@ -475,7 +481,7 @@ def read_materials(
 def _read_domain(
     name: str,
     file: str,
-    source: Source,
+    source: MaterialsFiles,
     content: Callable[[str], bytes],
     problems: Problems,
     rules: Rules,
@@ -489,7 +495,7 @@ def _read_domain(
         if partner not in source.names:
             near = did_you_mean(partner, [n for n in source.names if n.startswith(f"{folder}/")])
             problem = f"there is no {partner} for it{near}"
-            problems.error(Place(file), problem, "Add or rename that file.")
+            problems.error(MaterialsLine(file), problem, "Add or rename that file.")
     documents = [
         read_document(path, content(path), problems)
         for path in files.values()
@@ -507,7 +513,7 @@ def _read_domain(
 
 
 def _read_families(
-    source: Source, content: Callable[[str], bytes], problems: Problems, rules: Rules
+    source: MaterialsFiles, content: Callable[[str], bytes], problems: Problems, rules: Rules
 ) -> dict[str, tuple[Base, ...]]:
     families = {}
     for file in source.names:
@@ -516,7 +522,7 @@ def _read_families(
         named = re.fullmatch(r"families/family-([a-z]+)\.yml", file)
         if not named:
             problems.error(
-                Place(file),
+                MaterialsLine(file),
                 "is not named family-<name>.yml.",
                 "Rename it; the name consists of letters a-z.",
             )
@@ -549,7 +555,7 @@ def canary_lines(content: bytes) -> list[str]:
 class _Reader:
     """Reads the entries of one file."""
 
-    source: Yaml
+    source: Source
     problems: Problems
     rules: Rules
 
@@ -597,7 +603,7 @@ class _Reader:
             ]:  # ``non-agentive`` may be written for ``non_agentive``
                 for key in hyphens:
                     if (twin := key.replace("-", "_")) in fields:
-                        where = Place(self.source.name, self.source.lines[number, key])
+                        where = MaterialsLine(self.source.name, self.source.lines[number, key])
                         self.problems.refuse(
                             where,
                             f"{key} and {twin} are one key; the last one counts.",
@@ -606,7 +612,7 @@ class _Reader:
                 self.source.document[number] = fields = {
                     key.replace("-", "_"): value for key, value in fields.items()
                 }
-            kind = kind_of(str(fields.get("concept_type", "")), str(fields.get("domain", "")))
+            kind = concept_kind(str(fields.get("concept_type", "")), str(fields.get("domain", "")))
             entry: Any = parse_entry(
                 concept_class(kind, flags), self.source, keys, self.problems, self.rules
             )
@@ -661,7 +667,7 @@ class _Reader:
         if above:
             entries = entries if isinstance(entries, dict) else {}
             for key in [key for key in entries if key not in above]:
-                where = Place(self.source.name, self.source.lines[key,])
+                where = MaterialsLine(self.source.name, self.source.lines[key,])
                 self.problems.refuse(
                     where, f'unknown key "{key}"{did_you_mean(key, above)}', "Rename or remove it."
                 )
@@ -677,4 +683,4 @@ class _Reader:
                     f'has no list "{above[0]}".',
                     f'Write "{above[0]}:", and below it the entries, each with a dash.',
                 )
-            self.problems.error(Place(self.source.name, 1), what, fix)
+            self.problems.error(MaterialsLine(self.source.name, 1), what, fix)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
+from worldprobe.benchmarks.ewok.materials.documents import MaterialsLine, Problems
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers, values_of
 from worldprobe.benchmarks.ewok.materials.materials import Materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
@@ -308,7 +308,7 @@ def check_slots(
             if template.keys in checked:
                 continue
             checked.add(template.keys)
-            place = Place("templates", 0, template.template_id)
+            place = MaterialsLine("templates", 0, template.template_id)
             for key in template.keys:
                 if not fillers.options(key):
                     problems.refuse(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.materials.materials import Source
+from worldprobe.benchmarks.ewok.materials.materials import MaterialsFiles
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.vocabulary import OFFICIAL_TEXTS, TEXTS
 from worldprobe.errors import UserError
@@ -14,7 +14,7 @@ from worldprobe.log import LOGGER
 LISTED, REVERSED = "utils/items_in_results.csv", "utils/flagged_reverse.csv"
 
 
-def apply_release_filter(items: pd.DataFrame, source: Source, rules: Rules) -> pd.DataFrame:
+def apply_release_filter(items: pd.DataFrame, source: MaterialsFiles, rules: Rules) -> pd.DataFrame:
     """Keep the listed items; items are known by their four texts, whatever their ids.
 
     The list contains reversed items in their final form. We therefore first exchange the targets of
@@ -65,7 +65,7 @@ def _are_in(items: pd.DataFrame, texts: pd.MultiIndex) -> np.ndarray:
     return pd.MultiIndex.from_frame(items[list(TEXTS)]).isin(texts)
 
 
-def _read_texts(source: Source, name: str) -> pd.MultiIndex:
+def _read_texts(source: MaterialsFiles, name: str) -> pd.MultiIndex:
     """The four texts of each item that materials list in a file."""
     if name not in source.names:
         raise UserError(

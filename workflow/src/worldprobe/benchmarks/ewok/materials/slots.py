@@ -168,7 +168,7 @@ class Sentence:
 
 
 @lru_cache(maxsize=1 << 16)
-def parse(text: str, rules: Rules) -> Sentence:
+def parse_sentence(text: str, rules: Rules) -> Sentence:
     """A sentence, parsed once."""
     found = _slot_pattern(rules).findall(text)
     return Sentence(
@@ -190,7 +190,7 @@ def propagate(target: str, probe: str, rules: Rules) -> tuple[str, str]:
     >>> propagate("[agent1] lifts [object1].", "There is [object1:large=true].", Rules())
     ('[agent1] lifts [object1:large=true].', 'There is [object1:large=true].')
     """
-    sentences = parse(target, rules), parse(probe, rules)
+    sentences = parse_sentence(target, rules), parse_sentence(probe, rules)
     joint = "," if rules.joined_by_comma and rules.one_restriction else ":"
     carried = {}
     for name in dict.fromkeys(name for sentence in sentences for name in sentence.variables):

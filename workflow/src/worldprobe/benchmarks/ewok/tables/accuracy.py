@@ -25,8 +25,8 @@ from worldprobe.report.model_names import HUMAN, Roster, is_baseline
 from worldprobe.report.sheet import (
     INTERVAL,
     MODEL,
-    Column,
     Sheet,
+    SheetColumn,
     decimals,
     number_column,
     span,
@@ -177,7 +177,7 @@ def accuracy_by_paradigm(
             ]
         over, heading = _setup_heading(name)
         columns.append(
-            Column(heading, (f"{name}_mean", f"{name}_missing"), _with_missing, over=over)
+            SheetColumn(heading, (f"{name}_mean", f"{name}_missing"), _with_missing, over=over)
         )
     is_unread = bool((means.n_missing > 0).any())
     is_choice_left_out = metric == "pairing" and not summaries.eval_type.map(has_pairing).all()
@@ -317,7 +317,11 @@ def mean_accuracy(
         columns=(
             MODEL,
             number_column("Mean", "mean"),
-            *([Column("Range", ("low", "high"), span)] if (frame.low < frame.high).any() else []),
+            *(
+                [SheetColumn("Range", ("low", "high"), span)]
+                if (frame.low < frame.high).any()
+                else []
+            ),
             INTERVAL,
             *([number_column("Pairing", "pairing")] if is_beside else []),
         ),

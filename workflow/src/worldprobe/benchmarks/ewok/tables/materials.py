@@ -23,8 +23,8 @@ from worldprobe.benchmarks.ewok.vocabulary import (
 )
 from worldprobe.provenance import Provenance
 from worldprobe.report.sheet import (
-    Column,
     Sheet,
+    SheetColumn,
     as_text,
     is_absent,
     number_column,
@@ -124,7 +124,7 @@ def sample_items(items: pd.DataFrame, provenance: Provenance) -> Sheet:
     """An item of each domain with its tags (Figure 3)."""
     frame = choose_items(items)[["item_id", "domain", "concept_a", "concept_b", *KIND, *TEXTS]]
     pairs = [
-        Column(
+        SheetColumn(
             f"Context {number} → Target {number}",
             (f"context{number}", f"target{number}"),
             "{} → {}".format,
@@ -139,7 +139,7 @@ def sample_items(items: pd.DataFrame, provenance: Provenance) -> Sheet:
         frame=frame if is_shown else frame.drop(columns=[*TEXTS]),
         columns=(
             text_column("Domain", "domain", in_words),
-            Column("Concepts", ("concept_a", "concept_b"), show_concepts, is_number=False),
+            SheetColumn("Concepts", ("concept_a", "concept_b"), show_concepts, is_number=False),
             *(pairs if is_shown else []),
             text_column("Context type", "context_type"),
             text_column("Context contrast", "context_contrast"),

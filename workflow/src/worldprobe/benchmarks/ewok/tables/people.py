@@ -18,8 +18,8 @@ from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import (
     MODEL,
-    Column,
     Sheet,
+    SheetColumn,
     decimals,
     number_column,
     span,
@@ -78,7 +78,7 @@ def human_accuracy(statistics: pd.DataFrame, provenance: Provenance | None = Non
             ]
         columns += [
             number_column("Mean", f"{way}_mean", over=way.capitalize()),
-            Column("95% interval", (f"{way}_low", f"{way}_high"), span, over=way.capitalize()),
+            SheetColumn("95% interval", (f"{way}_low", f"{way}_high"), span, over=way.capitalize()),
         ]
     published = _read_paper()
     frame["paper"] = [
@@ -135,7 +135,7 @@ def likeness_to_people(
         over = ", ".join((in_words(way_of(way).paradigm), *way_of(way).short))
         columns += [
             number_column("r", f"{way}_r", over=over),
-            Column("95% interval", (f"{way}_ci_low", f"{way}_ci_high"), span, over=over),
+            SheetColumn("95% interval", (f"{way}_ci_low", f"{way}_ci_high"), span, over=over),
         ]
     n = likeness["n"]
     how_many = (

@@ -40,13 +40,13 @@ from worldprobe.report.sheet import (
     INTERVAL,
     MODEL,
     MORE_THAN_POSSIBLE,
-    Column,
     Sheet,
+    SheetColumn,
     as_text,
     decimals,
     is_absent,
     number_column,
-    p_value,
+    show_p,
     text_column,
     whole_number,
 )
@@ -112,8 +112,8 @@ def correlations(
         for part in ("r", "stars", "p", "detectable", "ci_low", "ci_high", "p_paper", "n"):
             frame[f"{feature}_{part}"] = rows[part].reindex(order).tolist()
         columns += [
-            Column("r", (f"{feature}_r", f"{feature}_stars"), _with_stars, over=heading),
-            Column(
+            SheetColumn("r", (f"{feature}_r", f"{feature}_stars"), _with_stars, over=heading),
+            SheetColumn(
                 "95% interval", (f"{feature}_ci_low", f"{feature}_ci_high"), _interval, over=heading
             ),
             number_column("detectable", f"{feature}_detectable", decimals(2), over=heading),
@@ -214,10 +214,12 @@ def _regression(
         columns=(
             text_column("Predictor type", "group_name", once=True),
             text_column("Predictor", "label", in_words),
-            Column("Effect", ("estimate", "stars") if is_mixed else ("estimate",), _with_stars),
+            SheetColumn(
+                "Effect", ("estimate", "stars") if is_mixed else ("estimate",), _with_stars
+            ),
             number_column("SE", "std_error", decimals(2)),
             number_column("t" if frame.df.notna().any() else "z", "z", decimals(2)),
-            number_column("p", "p", p_value),
+            number_column("p", "p", show_p),
             number_column("Detectable", "detectable", decimals(2)),
         ),
         notes=(
@@ -401,8 +403,8 @@ def _compared(table: pd.DataFrame, metric: str, provenance: Provenance, roster: 
             number_column("B", "mean_b"),
             number_column("A − B", "difference"),
             INTERVAL,
-            number_column("p", "p", p_value),
-            number_column("p (Holm)", "p_holm", p_value),
+            number_column("p", "p", show_p),
+            number_column("p (Holm)", "p_holm", show_p),
             DETECTABLE,
         ),
         finding=pairs_finding(frame) if len(frame) else "",

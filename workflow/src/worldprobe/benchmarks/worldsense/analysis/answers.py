@@ -33,7 +33,7 @@ EMPTY, FOREIGN = "empty", "foreign"
 
 
 @dataclass(frozen=True)
-class Series:
+class AnswerSeries:
     """What one model answered under one prompting strategy.
 
     Attributes:
@@ -72,7 +72,7 @@ def name_of_results(path: Path | str) -> tuple[str, str]:
     return parts[0], parts[1]
 
 
-def read_series(paths: Sequence[Path | str], questions: Questions) -> list[Series]:
+def read_series(paths: Sequence[Path | str], questions: Questions) -> list[AnswerSeries]:
     """The answers of all files, sorted by prompting and model.
 
     Args:
@@ -83,7 +83,7 @@ def read_series(paths: Sequence[Path | str], questions: Questions) -> list[Serie
         UserError: a file is not readable, malformed, or about another set; or two have the same
             prompting and model.
     """
-    found: dict[tuple[str, str], tuple[Series, Path | str]] = {}
+    found: dict[tuple[str, str], tuple[AnswerSeries, Path | str]] = {}
     for path in paths:
         read = (
             _read_official(path, questions) if is_official(path) else _read_table(path, questions)
@@ -100,7 +100,7 @@ def read_series(paths: Sequence[Path | str], questions: Questions) -> list[Serie
     return [found[key][0] for key in sorted(found)]
 
 
-def told_of(sets: Mapping[str, Sequence[Series]]) -> dict[str, Any]:
+def told_of(sets: Mapping[str, Sequence[AnswerSeries]]) -> dict[str, Any]:
     """Provenance details that must be told next to every number: answers that are none, and how
     replies were read.
 
@@ -129,7 +129,7 @@ def told_of(sets: Mapping[str, Sequence[Series]]) -> dict[str, Any]:
     return told
 
 
-def _read_official(path: Path | str, questions: Questions) -> list[Series]:
+def _read_official(path: Path | str, questions: Questions) -> list[AnswerSeries]:
     prompting, model = name_of_results(path)
     keys, words = _read_lines(path)
     row, is_known = _rows(questions, keys)
@@ -144,7 +144,7 @@ def _read_official(path: Path | str, questions: Questions) -> list[Series]:
     empty = np.array([word == "" for word in words])[is_known]
     invalid = {EMPTY: int(empty.sum()), FOREIGN: n_invalid - int(empty.sum())}
     return [
-        Series(
+        AnswerSeries(
             prompting,
             model,
             answers[None, :],
@@ -178,7 +178,7 @@ def _read_lines(path: Path | str) -> tuple[np.ndarray, list[str]]:
     return np.array(keys, np.int64), words
 
 
-def _read_table(path: Path | str, questions: Questions) -> list[Series]:
+def _read_table(path: Path | str, questions: Questions) -> list[AnswerSeries]:
     """A table of responses of ours."""
     from worldprobe.benchmarks.worldsense.contracts import Responses
     from worldprobe.contracts import read_provenance, read_table
@@ -203,7 +203,7 @@ def series_of(
     model: str,
     questions: Questions,
     path: Path | str = "responses",
-) -> list[Series]:
+) -> list[AnswerSeries]:
     """The answers in a table of responses.
 
     Args:
@@ -239,7 +239,7 @@ def series_of(
             if n_foreign:
                 counts[FOREIGN] = counts.get(FOREIGN, 0) + n_foreign
         found.append(
-            Series(str(prompting), model, np.stack(placed), counts, int((~is_known).sum()))
+            AnswerSeries(str(prompting), model, np.stack(placed), counts, int((~is_known).sum()))
         )
     return found
 

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from worldprobe.analysis.components import LEVEL
-from worldprobe.benchmarks.worldsense.analysis.answers import Series
+from worldprobe.benchmarks.worldsense.analysis.answers import AnswerSeries
 from worldprobe.benchmarks.worldsense.analysis.intervals import NO_SPREAD, OK
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, WORDS, Questions
 from worldprobe.contracts.results import ALL, OVERALL
@@ -24,7 +24,7 @@ AGREEMENT, CONSISTENCY, EXPLAINED = "agreement", "consistency", "explained"
 
 
 def measure_consistency(
-    name: str, questions: Questions, series: Series, seed: int = 0, n_draws: int = 100
+    name: str, questions: Questions, series: AnswerSeries, seed: int = 0, n_draws: int = 100
 ) -> pd.DataFrame:
     """Agreement, consistency and what accuracy explains of it, by problem, and means over problems,
     as rows of ``Summaries``.

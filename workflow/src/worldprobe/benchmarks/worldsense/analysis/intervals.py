@@ -8,7 +8,13 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import Estimates, near_ends, variance_of_mean
-from worldprobe.analysis.components import NO_VARIANCE, Components, Part, interval, p_value
+from worldprobe.analysis.components import (
+    NO_VARIANCE,
+    Components,
+    VarianceComponent,
+    interval,
+    p_value,
+)
 
 #: Those of ``contracts.results.STATUSES`` that a mean over tuples can have.
 OK, ONE_CLUSTER, NO_SPREAD = "ok", "one_cluster", "no_spread"
@@ -111,7 +117,7 @@ def _shares(problem: np.ndarray, size: np.ndarray) -> np.ndarray:
 
 def _parts(
     values: np.ndarray, within_size: np.ndarray, share: np.ndarray, codes: dict[str, np.ndarray]
-) -> list[Part]:
+) -> list[VarianceComponent]:
     """The variance between skins, and what abstract problems add."""
     between = variance_of_mean(within_size, share, codes["skin"])
     if "core" not in codes:
@@ -126,7 +132,7 @@ def _parts(
         sign * _within_strata(parts, cluster, stratum)[:, n_cores > 1].sum(axis=1)
         for sign, cluster in ((1, core), (-1, both))
     )
-    return [between, Part(np.maximum(added, 0), max(float((n_cores - 1).sum()), 1.0))]
+    return [between, VarianceComponent(np.maximum(added, 0), max(float((n_cores - 1).sum()), 1.0))]
 
 
 def _within_strata(parts: np.ndarray, cluster: np.ndarray, stratum: np.ndarray) -> np.ndarray:

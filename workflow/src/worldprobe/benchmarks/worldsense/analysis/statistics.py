@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.analysis.answers import Series
+from worldprobe.benchmarks.worldsense.analysis.answers import AnswerSeries
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, WORDS, Questions
 from worldprobe.benchmarks.worldsense.skins.skins import TRAININGS
 from worldprobe.benchmarks.worldsense.skins.vocabulary import DOMAINS, PROBLEMS
@@ -233,7 +233,7 @@ COLUMNS = (
 _ORDER = {"problem": PROBLEMS, "domain": DOMAINS, "intraining": TRAININGS}
 
 
-def compute_statistics(questions: Questions, series: Sequence[Series]) -> pd.DataFrame:
+def compute_statistics(questions: Questions, series: Sequence[AnswerSeries]) -> pd.DataFrame:
     """Accuracy and bias by every grouping, in the official layout, with the released gold answers
     and with the solver's.
 
@@ -292,7 +292,7 @@ def _rank(column: pd.Series) -> pd.Series:
     return column if pd.api.types.is_integer_dtype(column) else column.astype(str)
 
 
-def count_answers(questions: Questions, series: Sequence[Series]) -> pd.DataFrame:
+def count_answers(questions: Questions, series: Sequence[AnswerSeries]) -> pd.DataFrame:
     """What was answered, left out and invalid, one row per prompting and model."""
     n_trials = questions.tuples["n_trials"].to_numpy()
     rows = []

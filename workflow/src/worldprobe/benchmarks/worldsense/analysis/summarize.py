@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import Estimates
-from worldprobe.analysis.comparisons import compare_models as compare_pairs
-from worldprobe.analysis.comparisons import corrected, place, with_findings
+from worldprobe.analysis.comparisons import compare_pairs, corrected, place, with_findings
 from worldprobe.analysis.summaries import Group
-from worldprobe.benchmarks.worldsense.analysis.answers import Series
+from worldprobe.benchmarks.worldsense.analysis.answers import AnswerSeries
 from worldprobe.benchmarks.worldsense.analysis.consistency import measure_consistency
 from worldprobe.benchmarks.worldsense.analysis.intervals import OVER, spread_of_means
 from worldprobe.benchmarks.worldsense.analysis.questions import Questions
@@ -30,8 +29,8 @@ from worldprobe.contracts.results import ALL, JOINT, OVERALL
 _KEY = ["condition", "eval_type", "model", "metric"]
 
 
-def summarize(
-    name: str, questions: Questions, series: Sequence[Series], seed: int = 0
+def tuple_means(
+    name: str, questions: Questions, series: Sequence[AnswerSeries], seed: int = 0
 ) -> pd.DataFrame:
     """Rows of ``contracts.Summaries`` of one set.
 
@@ -91,7 +90,9 @@ def _means(
     return rows[rows["n"] > 0]
 
 
-def compare_models(name: str, questions: Questions, series: Sequence[Series]) -> pd.DataFrame:
+def compare_on_tuples(
+    name: str, questions: Questions, series: Sequence[AnswerSeries]
+) -> pd.DataFrame:
     """Rows of ``contracts.Comparisons`` of one set: pairs of models with the same prompting, on the
     tuples that both answered.
 

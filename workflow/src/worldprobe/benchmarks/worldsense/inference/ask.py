@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.inference.parse import differences, reader_of
+from worldprobe.benchmarks.worldsense.inference.parse import count_rule_differences, reader_of
 from worldprobe.benchmarks.worldsense.inference.prompts import SHARED, Pool, PromptSet
 from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE, answers_of, problem_type
 from worldprobe.errors import UserError
@@ -42,7 +42,7 @@ from worldprobe.models.engine import (
 )
 
 if TYPE_CHECKING:
-    from worldprobe.benchmarks.worldsense.settings import Asking
+    from worldprobe.benchmarks.worldsense.settings import TrialAsking
 
 #: Trials that have these in common have the same border between answers: problem, wording of the
 #: question, form of the query.
@@ -87,7 +87,7 @@ def log_odds(logprobs: Sequence[float]) -> np.ndarray:
     return np.array([np.logaddexp(first, second) - third, first - second])
 
 
-def decide(logprobs: Sequence[float], usual: np.ndarray) -> tuple[int, float]:
+def choose_answer(logprobs: Sequence[float], usual: np.ndarray) -> tuple[int, float]:
     """The answer that a text speaks for, by its place, and the nats by which the nearest other one
     is behind.
 
@@ -163,7 +163,7 @@ TRIAL_COLUMNS = ("trial_id", "tuple_id", *SHARED, "skin", "text")
 
 
 def _decoding(
-    asking: Asking, is_chat: bool, tokens: int, stops: Sequence[str], sample: int
+    asking: TrialAsking, is_chat: bool, tokens: int, stops: Sequence[str], sample: int
 ) -> Decoding:
     """How a reply is written; sample k is drawn with the seed plus k."""
     how = Decoding(
@@ -228,7 +228,7 @@ def ask(
     engine: Engine,
     prompts: PromptSet,
     store: Store,
-    asking: Asking,
+    asking: TrialAsking,
     is_chat: bool = False,
     pool: Pool | None = None,
     method: int = 1,
@@ -389,7 +389,7 @@ def choose(
     logprobs, status = _logprobs(scores)
     chosen, margin = "", None
     if status == "ok":
-        place, margin = _likeliest(logprobs) if usual is None else decide(logprobs, usual)
+        place, margin = _likeliest(logprobs) if usual is None else choose_answer(logprobs, usual)
         status, chosen = ("ok", answers_of(problem)[place]) if margin > 0 else ("invalid", "")
     return {
         "trial_id": trial_id,
@@ -418,7 +418,7 @@ def _hold(
     engine: Engine,
     prompts: PromptSet,
     store: Store,
-    asking: Asking,
+    asking: TrialAsking,
     is_chat: bool,
     protocol: str,
     what: str,
@@ -452,7 +452,9 @@ def _differences(
     for place, row in enumerate(rows):
         kind = kinds[place % len(kinds)]
         found.update(
-            differences(kind, prompts.answers[kind], row["read"], texts[place % len(texts)])
+            count_rule_differences(
+                kind, prompts.answers[kind], row["read"], texts[place % len(texts)]
+            )
         )
     return dict(sorted(found.items()))
 

@@ -154,7 +154,7 @@ def options_of(text: str) -> dict[str, str]:
     return {"1": matches[-1]["one"], "2": matches[-1]["two"]} if matches else {}
 
 
-def differences(
+def count_rule_differences(
     kind: str, accept: Sequence[str], replies: Sequence[str], text: str = ""
 ) -> Counter[str]:
     """How often the two rules read a reply otherwise: another answer, or an answer where the other

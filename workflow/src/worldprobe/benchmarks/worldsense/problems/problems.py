@@ -22,12 +22,12 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     Description,
     Relation,
     before,
-    between,
     count_worlds,
-    decide,
+    decide_query,
     depth,
     false_variants,
     gold_answer,
+    is_between,
     normalise,
     read_description,
     rename,
@@ -206,7 +206,7 @@ def base_descriptions(size: int, complexity: int) -> tuple[Description, ...]:
     """
     n_ternary = {0: 0, 1: 1, 2: size - 2}[complexity]
     binary = [before(i, i + 1) for i in range(size - 1)]
-    ternary = [between(i + 1, i, i + 2) for i in range(size - 2)]
+    ternary = [is_between(i + 1, i, i + 2) for i in range(size - 2)]
     chosen = product(combinations(ternary, n_ternary), combinations(binary, size - 1 - n_ternary))
     found = [
         tuple(sorted((*t, *b), key=lambda relation: (min(relation.entities), relation)))
@@ -239,9 +239,9 @@ def true_queries(size: int, description: Description, arity: int) -> list[Relati
         return [before(a, b) for a, b in combinations(range(size), 2) if b - a > 1]
     stated = {normalise(relation) for relation in description}
     return [
-        between(m, a, b)
+        is_between(m, a, b)
         for a, m, b in combinations(range(size), 3)
-        if between(m, a, b) not in stated
+        if is_between(m, a, b) not in stated
     ]
 
 
@@ -282,12 +282,12 @@ def _compl_normal(size: int, complexity: int, arity: int) -> Iterator[Core]:
             queries = [before(a, b) for a, b in permutations(range(size), 2)]
         else:
             queries = [
-                between(m, a, b)
+                is_between(m, a, b)
                 for a, b in combinations(range(size), 2)
                 for m in range(size)
                 if m not in (a, b)
             ]
-        verdicts = {query: decide(size, description, query) for query in queries}
+        verdicts = {query: decide_query(size, description, query) for query in queries}
         undecided = [query for query in queries if verdicts[query] == "some"]
         for query in queries:
             if verdicts[query] == "all":
@@ -307,7 +307,7 @@ def _infer_parallel(size: int, complexity: int, arity: int) -> Iterator[Core]:
         for a, b in combinations(range(size), 2):
             if b - a > 1:
                 query = Relation("parallel", (a, b))
-                if decide(size, description, query) == "none":
+                if decide_query(size, description, query) == "none":
                     (query,) = false_variants(query)
                 yield Core(description, (query, *false_variants(query)))
 
@@ -390,7 +390,8 @@ def _symmetries(size: int, description: Description) -> list[tuple[int, ...]]:
     if count_worlds(size, description) == 1:
         return [itself]
     earlier = {
-        pair: decide(size, description, before(*pair)) == "all" for pair in permutations(itself, 2)
+        pair: decide_query(size, description, before(*pair)) == "all"
+        for pair in permutations(itself, 2)
     }
     ranks = [
         (sum(earlier[o, e] for o in itself if o != e), sum(earlier[e, o] for o in itself if o != e))

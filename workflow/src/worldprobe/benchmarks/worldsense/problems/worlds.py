@@ -56,7 +56,7 @@ class Relation(NamedTuple):
     """One relation between entities.
 
     Attributes:
-        kind: ``before`` (a before b), ``between`` (m between a and b), ``first``, ``last`` (of
+        kind: ``before`` (a before b), ``is_between`` (m between a and b), ``first``, ``last`` (of
             all), ``parallel``, ``perpendicular``, or ``foreign`` (a before b in a relation that the
             description never uses); one of ``UPDATES`` or of ``MOMENTS``.
         entities: indices of the entities, ``UNKNOWN`` for one that the description does not
@@ -79,7 +79,7 @@ def before(a: int, b: int) -> Relation:
     return Relation("before", (a, b))
 
 
-def between(m: int, a: int, b: int) -> Relation:
+def is_between(m: int, a: int, b: int) -> Relation:
     """Entity m is strictly between a and b, which are interchangeable.
 
     >>> between(1, 2, 0) == between(1, 0, 2), normalise(between(1, 2, 0)) == between(1, 0, 2)
@@ -452,7 +452,7 @@ def _count_planar(size: int, relations: frozenset[Relation]) -> int:
     return 1 << (groups - 1)
 
 
-def decide(size: int, description: Description, query: Relation) -> Verdict:
+def decide_query(size: int, description: Description, query: Relation) -> Verdict:
     """Whether a query is true in all worlds of a description, in none, or in some only.
 
     A query about an entity that the description does not mention is decided in the worlds of one
@@ -500,7 +500,7 @@ def gold_answer(problem: str, size: int, description: Description, query: Relati
         return "POSSIBLE" if n_worlds else "IMPOSSIBLE"
     if not n_worlds:
         return None
-    verdict = decide(size, description, query)
+    verdict = decide_query(size, description, query)
     if kind == "Compl":
         return {"all": "1", "none": "2", "some": "3"}[verdict]
     return {"all": "TRUE", "none": "FALSE", "some": None}[verdict]
@@ -594,7 +594,7 @@ def _is_decided(kind: str, size: int, relations: Description) -> bool:
     return (
         not count_worlds(size, tuple(stated))
         if kind == "Consist"
-        else decide(size, tuple(stated), query) != "some"
+        else decide_query(size, tuple(stated), query) != "some"
     )
 
 

@@ -107,7 +107,7 @@ PLANS = {
 
 
 @dataclass(frozen=True)
-class Block:
+class TrialBlock:
     """One problem, size, complexity, skin and wording, with the query forms it has.
 
     Attributes:
@@ -176,7 +176,7 @@ def plan_set(
     )
 
 
-def blocks_of(plan: SetPlan, skins: Sequence[Skin], chosen: Sequence[str] = ()) -> list[Block]:
+def blocks_of(plan: SetPlan, skins: Sequence[Skin], chosen: Sequence[str] = ()) -> list[TrialBlock]:
     """The blocks of a set.
 
     Args:
@@ -208,7 +208,7 @@ def blocks_of(plan: SetPlan, skins: Sequence[Skin], chosen: Sequence[str] = ()) 
             for turn, wording in enumerate(WORDINGS):
                 if skin in selected:
                     found.append(
-                        Block(
+                        TrialBlock(
                             tuple(block_cells), skin, wording, _ordinal(number, turn), is_training
                         )
                     )
@@ -237,12 +237,12 @@ def _select_skins(plan: SetPlan, usable: Sequence[Skin], chosen: Sequence[str]) 
     return selected
 
 
-def count_trials(plan: SetPlan, blocks: Sequence[Block]) -> int:
+def count_trials(plan: SetPlan, blocks: Sequence[TrialBlock]) -> int:
     """Number of trials of a set with these blocks."""
     return plan.per_cell * sum(len(answers_of(block.cells[0].problem)) for block in blocks)
 
 
-def sample_blocks(blocks: list[Block], trials: int) -> list[Block]:
+def sample_blocks(blocks: list[TrialBlock], trials: int) -> list[TrialBlock]:
     """The blocks of a sample that stands for all: of every problem at least one, otherwise in
     proportion.
 
@@ -259,7 +259,7 @@ def sample_blocks(blocks: list[Block], trials: int) -> list[Block]:
 
 
 def stream_set(
-    plan: SetPlan, blocks: Sequence[Block], seed: int, processes: int = 1
+    plan: SetPlan, blocks: Sequence[TrialBlock], seed: int, processes: int = 1
 ) -> Iterator[pd.DataFrame]:
     """The trials of a set in order, a batch of some ten thousand at a time; the same for any number
     of processes.
@@ -324,7 +324,7 @@ def _number(batch: pd.DataFrame, first: int) -> pd.DataFrame:
 
 
 def _make_rounds(
-    plan: SetPlan, blocks: list[Block], seed: int, bounds: tuple[int, int]
+    plan: SetPlan, blocks: list[TrialBlock], seed: int, bounds: tuple[int, int]
 ) -> pd.DataFrame:
     rows = []
     for turn in range(*bounds):
@@ -336,7 +336,7 @@ def _make_rounds(
     return frame
 
 
-def _rank(seed: int, turn: int, block: Block) -> bytes:
+def _rank(seed: int, turn: int, block: TrialBlock) -> bytes:
     """Orders the blocks of a round at random, in a subset of blocks as in the whole set."""
     name = repr((seed, turn, *block.key))
     return hashlib.blake2b(name.encode(), digest_size=8).digest()
@@ -365,7 +365,7 @@ def _check_balance(plan: SetPlan, skins: Sequence[Skin]) -> None:
             raise UserError(f"skin {skin.name}", problem, "Add entities, or choose smaller sizes.")
 
 
-def _check_room(block: Block, plan: SetPlan) -> None:
+def _check_room(block: TrialBlock, plan: SetPlan) -> None:
     needed = -(-plan.per_cell // len(block.cells))
     for cell in block.cells:
         room = n_distinct(cell, len(block.skin.entities), is_training=block.is_training)
