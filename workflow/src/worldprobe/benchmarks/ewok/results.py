@@ -15,8 +15,8 @@ from worldprobe.log import LOGGER
 #: Versions of both. Summaries: 4 has intervals that hold with few versions and clusters, and no
 #: wider than it takes; 5 has pairings, 6 whether versions differ, 7 reliability of what has a
 #: score. Comparisons, of conditions, too: 3 takes versions as a sample, 4 no more widely than it
-#: takes, 5 names the number of versions from which on a difference is found, 6 flips signs of unequal
-#: clusters, 7 bounds p where no flip that is drawn comes near.
+#: takes, 5 names the number of versions from which on a difference is found, 6 flips signs of
+#: unequal clusters, 7 bounds p where no flip that is drawn comes near.
 SUMMARIES, COMPARISONS = 7, 7
 
 
