@@ -61,7 +61,6 @@ def test_building_the_whole_parser_and_planning_import_nothing_heavy(repository:
 
 #: Shared modules that still name a benchmark beside their documentation -> why.
 LEFT = {
-    "cli/analysis.py": "EWoK's judge, agree, correlate, fit and its pairings stand here",
     "cli/options.py": "help of options of several commands of one benchmark",
 }
 

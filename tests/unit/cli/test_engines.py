@@ -22,10 +22,10 @@ def test_a_missing_package_of_an_engine_is_named_before_anything_is_read(monkeyp
 def test_two_installed_engines_of_one_name_are_refused(monkeypatch):
     other = EntryPoint("vllm", "elsewhere:VLLM", engines.GROUP)
     monkeypatch.setattr(engines, "entry_points", lambda group: [other])
-    engines.installed.cache_clear()
+    engines.installed_engines.cache_clear()
     with pytest.raises(UserError, match="two installed engines"):
-        engines.installed()
-    engines.installed.cache_clear()
+        engines.installed_engines()
+    engines.installed_engines.cache_clear()
 
 
 def test_every_engine_of_ours_says_what_it_needs_and_offers():
@@ -35,11 +35,11 @@ def test_every_engine_of_ours_says_what_it_needs_and_offers():
         "openai": {"checkpoint": "served"},
         "rule": {"checkpoint": "solver"},
     }
-    assert [*cards] == engines.names()
-    gpus = {name: engines.find(name).needs(card).gpus for name, card in cards.items()}
+    assert [*cards] == engines.engine_names()
+    gpus = {name: engines.find_engine(name).needs(card).gpus for name, card in cards.items()}
     assert gpus == {"transformers": 1, "vllm": 1, "openai": 0, "rule": 0}
-    sources = {name: engines.find(name).sources(card) for name, card in cards.items()}
+    sources = {name: engines.find_engine(name).sources(card) for name, card in cards.items()}
     assert sources == {"transformers": ["a/b"], "vllm": ["a/b"], "openai": [], "rule": []}
     for kind in engines.KINDS[1:]:
-        assert engines.names(kind) == ["transformers"]
-        assert not engines.find("transformers", kind).can.prompts
+        assert engines.engine_names(kind) == ["transformers"]
+        assert not engines.find_engine("transformers", kind).can.prompts

@@ -316,7 +316,7 @@ class Page:
 COMPARISONS = "comparisons.parquet"
 
 
-class Step(Protocol):
+class EvaluationStep(Protocol):
     """Calls a command's function, showing it first as the command that it is."""
 
     def __call__(
@@ -349,7 +349,7 @@ class Evaluated:
     model: Any
     folder: Path
     options: Any
-    step: Step
+    step: EvaluationStep
     limit: int | None = None
     offers: Offers = field(default_factory=Offers)
 

@@ -197,7 +197,7 @@ class EngineType:
 
 
 @cache
-def installed() -> dict[str, EntryPoint]:
+def installed_engines() -> dict[str, EntryPoint]:
     """The entry points of all engines, ours first, then by name.
 
     Raises:
@@ -213,22 +213,22 @@ def installed() -> dict[str, EntryPoint]:
     return points
 
 
-def names(kind: str = CAUSAL) -> list[str]:
+def engine_names(kind: str = CAUSAL) -> list[str]:
     """The engines that run models of a kind.
 
-    >>> names()[:3], names("masked")
+    >>> engine_names()[:3], engine_names("masked")
     (['transformers', 'vllm', 'openai'], ['transformers'])
     """
     ending = "" if kind == CAUSAL else f"-{kind}"
     return [
         name.removesuffix(ending)
-        for name in installed()
+        for name in installed_engines()
         if (name.endswith(ending) if ending else name.partition("-")[2] not in KINDS[1:])
     ]
 
 
 @cache
-def find(name: str, kind: str = CAUSAL) -> EngineType:
+def find_engine(name: str, kind: str = CAUSAL) -> EngineType:
     """An engine.
 
     Args:
@@ -238,10 +238,12 @@ def find(name: str, kind: str = CAUSAL) -> EngineType:
     Raises:
         UserError: there is none of this name, or it does not run such models.
     """
-    point = installed().get(name if kind == CAUSAL else f"{name}-{kind}")
+    point = installed_engines().get(name if kind == CAUSAL else f"{name}-{kind}")
     if point is None:
-        problem = f"is not an installed engine for {kind} models{did_you_mean(name, names(kind))}"
-        raise UserError(f"engine {name}", problem, f"Choose from {', '.join(names(kind))}.")
+        problem = (
+            f"is not an installed engine for {kind} models{did_you_mean(name, engine_names(kind))}"
+        )
+        raise UserError(f"engine {name}", problem, f"Choose from {', '.join(engine_names(kind))}.")
     engine: EngineType = point.load()
     return engine
 
@@ -252,7 +254,7 @@ def of(card: Mapping[str, Any]) -> EngineType:
     >>> of({"engine": "openai"}).is_remote, of({"kind": "masked"}).can.prompts
     (True, False)
     """
-    return find(card.get("engine") or USUAL, card.get("kind") or CAUSAL)
+    return find_engine(card.get("engine") or USUAL, card.get("kind") or CAUSAL)
 
 
 def refuse_others(card: Mapping[str, Any], benchmark: str, where: object) -> None:

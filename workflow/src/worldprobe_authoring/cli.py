@@ -111,13 +111,13 @@ def audit_labels(
     """
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items
     from worldprobe.benchmarks.ewok.canaries import is_own
+    from worldprobe.benchmarks.ewok.cli.analysis import JudgedStep
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.cli.analysis import Step
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe_authoring.labels import COLUMNS, LabelAudit, audit_labels
 
     check_items(items, judgements)
-    step = Step(LABEL_AUDIT, judgements, missing, {"items": items})
+    step = JudgedStep(LABEL_AUDIT, judgements, missing, {"items": items})
     fillers, canary = None, read_provenance(items).canary
     if is_own(canary):
         fillers, step.canary = read_table(items, Items, ["item_id", "fillers"]), canary

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from worldprobe.cli.analysis import Step, write_comparisons
+from worldprobe.benchmarks.ewok.cli.analysis import JudgedStep
+from worldprobe.cli.analysis import write_comparisons
 from worldprobe.cli.options import (
     Cluster,
     EvalType,
@@ -80,7 +81,7 @@ def plan(
     from worldprobe_lab.contracts import Plans
     from worldprobe_lab.planning import plan_studies, versions_needed
 
-    step = Step(PLANS, judgements, missing, {"people": people} if people else None)
+    step = JudgedStep(PLANS, judgements, missing, {"people": people} if people else None)
     rows = step.read(COLUMNS)
     rated = read_table(people, Ratings) if people else None
     size = (n_clusters, n_versions, named_groups(replicates), n_replicates)
@@ -137,7 +138,7 @@ def pool(judgements: Judgements, /, *, missing: Missing = (), orders_out: Path, 
     from worldprobe_lab.contracts import Orders, PooledMeans
     from worldprobe_lab.planning import pool_means
 
-    step = Step(POOLED, judgements, missing)
+    step = JudgedStep(POOLED, judgements, missing)
     rows = step.read(COLUMNS)
     with step.or_nothing((Orders, orders_out), (PooledMeans, out)):
         means, orders = pool_means(rows)
@@ -175,7 +176,7 @@ def families(items: Path, judgements: Judgements, /, *, missing: Missing = (), o
     from worldprobe_lab.levels import measure_families
 
     check_items(items, judgements)
-    step = Step(FAMILIES, judgements, missing, {"items": items})
+    step = JudgedStep(FAMILIES, judgements, missing, {"items": items})
     rows = step.read(COLUMNS)
     with step.or_nothing((FamilyLevels, out)):
         step.write(measure_families(rows, read_table(items, Items)), FamilyLevels, out, ["scipy"])
@@ -232,7 +233,7 @@ def compare_conditions(
             f'there is no condition "{name}".',
             f"Choose one of: {', '.join(paths)}.",
         )
-    step = Step(
+    step = JudgedStep(
         COMPARISONS,
         [],
         missing,

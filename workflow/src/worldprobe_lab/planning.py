@@ -181,11 +181,11 @@ def plan_studies(
             )
         else:
             tables.append(planned(np.asarray(places)).assign(grouping="domain", group=str(domain)))
-    warn_of_few(templates, codes)
+    warn_of_few_clusters(templates, codes)
     return pd.concat(tables, ignore_index=True).assign(eval_type=eval_type)
 
 
-def warn_of_few(templates: pd.DataFrame, codes: np.ndarray) -> None:
+def warn_of_few_clusters(templates: pd.DataFrame, codes: np.ndarray) -> None:
     """Say where clusters are too few or too unequal to know how others vary."""
     groups = {
         "overall": np.arange(len(templates)),

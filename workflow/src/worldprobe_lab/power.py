@@ -221,7 +221,7 @@ class RaterModel:
         Ratings are whole numbers, so means are equal (and accuracy a half) where their difference
         is within half a step of 0.
 
-        >>> [round(x, 3) for x in Raters(mean=2.0, spread=0.0, noise=4.0, n=5).accuracy(1)]
+        >>> [round(x, 3) for x in RaterModel(mean=2.0, spread=0.0, noise=4.0, n=5).accuracy(1)]
         [0.841, 0.0, 0.103]
         """
         places, weights = np.polynomial.hermite_e.hermegauss(80)

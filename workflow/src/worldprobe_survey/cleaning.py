@@ -624,7 +624,7 @@ def split_half(answers: pd.DataFrame, n_splits: int, seed: int) -> Reliability |
 def pearson(first: np.ndarray, second: np.ndarray) -> float:
     """Pearson's r; NaN where either side does not vary.
 
-    >>> correlate(np.array([1.0, 2, 3]), np.array([2.0, 4, 6]))
+    >>> pearson(np.array([1.0, 2, 3]), np.array([2.0, 4, 6]))
     1.0
     """
     return float(np.clip(correlations(first[None], second[None])[0], -1, 1))

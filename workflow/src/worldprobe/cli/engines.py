@@ -139,7 +139,7 @@ class Model(Setup):
     @property
     def engine_type(self) -> EngineType:
         """What runs the model."""
-        return engines.find(self.engine, self.kind)
+        return engines.find_engine(self.engine, self.kind)
 
     def offers(self) -> Offers:
         """What the model can be asked."""

@@ -217,11 +217,11 @@ DisplayRegistry = Annotated[
 
 @cache
 def declared_displays() -> list[Display]:
-    """The tables and figures of all installed benchmarks, and the one of those without code."""
-    from worldprobe.asked import print_accuracy
+    """The tables and figures of all installed benchmarks, and those of benchmarks without code."""
+    from worldprobe.asked import DISPLAYS
 
     return [
-        print_accuracy,
+        *DISPLAYS,
         *(display for benchmark in benchmarks().values() for display in benchmark.displays),
     ]
 

@@ -63,7 +63,7 @@ def checkpoint_of(card: Mapping[str, Any], kind: str | None = CAUSAL) -> Checkpo
     return locate(place, revision, *trust, kind=kind, adapter=card.get("adapter"))
 
 
-class Weights(EngineType):
+class LoadedWeights(EngineType):
     """An engine that loads weights in Hugging Face format.
 
     Attributes:
@@ -161,10 +161,10 @@ def _chats(model: Any) -> bool:
     return has_template(load_tokenizer(checkpoint_of(model.model_dump())))
 
 
-class Transformers(Weights):
+class Transformers(LoadedWeights):
     """Any model that transformers loads."""
 
-    keys = Weights.keys | {"device", "threads", "plain"}
+    keys = LoadedWeights.keys | {"device", "threads", "plain"}
     packages = ("torch", "transformers")
 
     def kind(self, card: Mapping[str, Any]) -> str:
@@ -189,7 +189,7 @@ class Transformers(Weights):
         )
 
 
-class Scored(Transformers):
+class ScoredOnly(Transformers):
     """Masked models and encoder-decoders, which are scored and write nothing."""
 
     can = Offers(prompts=False, options=False)
@@ -199,7 +199,7 @@ class Scored(Transformers):
         return self.can
 
 
-class Vllm(Weights):
+class Vllm(LoadedWeights):
     """Causal models in vLLM."""
 
     environment = "vllm"
@@ -277,7 +277,7 @@ class Openai(EngineType):
         return {"endpoint": REHEARSAL_ENDPOINT, "tokenizer": None}
 
 
-TRANSFORMERS, TRANSFORMERS_SCORED, VLLM, OPENAI = Transformers(), Scored(), Vllm(), Openai()
+TRANSFORMERS, TRANSFORMERS_SCORED, VLLM, OPENAI = Transformers(), ScoredOnly(), Vllm(), Openai()
 
 #: The architecture of a model whose card and checkpoint name none, where its family is none.
 USUAL = {CAUSAL: "llama", MASKED: "bert", ENCODER_DECODER: "t5"}

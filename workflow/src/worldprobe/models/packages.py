@@ -66,7 +66,9 @@ class Packaged:
 def parse_package_url(url: str) -> Packaged:
     """What a package URL names.
 
-    >>> parse("pkg:pypi/some-model@1.0?checksum=sha256:" + 64 * "0" + "#some_model/model").path
+    >>> parse_package_url(
+    ...     "pkg:pypi/some-model@1.0?checksum=sha256:" + 64 * "0" + "#some_model/model"
+    ... ).path
     'some_model/model'
 
     Raises:

@@ -226,7 +226,7 @@ def described(card: dict[str, Any]) -> str:
 def read_stand_in(text: str) -> tuple[str, str, bool]:
     """Architecture, kind, and whether it chats: the inverse of ``described``.
 
-    >>> read_description("bert+masked"), read_description("gemma+chat")
+    >>> read_stand_in("bert+masked"), read_stand_in("gemma+chat")
     (('bert', 'masked', False), ('gemma', 'causal', True))
 
     Raises:

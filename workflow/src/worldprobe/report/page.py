@@ -229,8 +229,10 @@ def cell_of(
 ) -> AccuracyCell:
     """A cell, white at chance, without a colour where chance differs from item to item.
 
-    >>> cell_of(0.5), cell_of(None)
-    (Cell(text='0.50', step=10, value=0.5, hint=''), Cell(text='–', step=-1, value=0.0, hint=''))
+    >>> cell_of(0.5)
+    AccuracyCell(text='0.50', step=10, value=0.5, hint='')
+    >>> cell_of(None)
+    AccuracyCell(text='–', step=-1, value=0.0, hint='')
     >>> [cell_of(value, chance=0.25).step for value in (0, 0.25, 1)]
     [0, 10, 20]
     """

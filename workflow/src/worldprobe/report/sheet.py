@@ -149,7 +149,7 @@ def percent(share: Any) -> str:
 def show_p(value: Any) -> str:
     """A probability, never printed as zero.
 
-    >>> p_value(0.0321), p_value(1e-9), p_value(1.0)
+    >>> show_p(0.0321), show_p(1e-9), show_p(1.0)
     ('0.032', '< 0.001', '1.000')
     """
     if is_absent(value):

@@ -59,9 +59,9 @@ def blend_colours(stops: tuple[str, ...], share: float) -> str:
     """The colour at a share (0 to 1) of the way through evenly spaced stops.
 
     >>> (
-    ...     between(("#000000", "#ffffff"), 0.5),
-    ...     between(AROUND_CHANCE, 0.5),
-    ...     between(AROUND_CHANCE, 1.0),
+    ...     blend_colours(("#000000", "#ffffff"), 0.5),
+    ...     blend_colours(AROUND_CHANCE, 0.5),
+    ...     blend_colours(AROUND_CHANCE, 1.0),
     ... )
     ('#808080', '#fafafa', '#003f72')
     """

@@ -106,7 +106,7 @@ Kind = Literal["causal", "masked", "encoder-decoder"]
 
 def _installed(engine: str) -> str:
     try:
-        engines.find(engine)
+        engines.find_engine(engine)
     except UserError as error:
         raise ValueError(f"{engine} {error.problem}", error.fix) from error
     return engine
@@ -200,11 +200,11 @@ class Loading(Block):
 
     def findings(self) -> Iterator[Finding]:
         """Keys that contradict each other, or mean nothing for the engine."""
-        if self.engine not in (able := engines.names(self.kind)):
+        if self.engine not in (able := engines.engine_names(self.kind)):
             problem = f"{self.kind} models are for the engine {' or '.join(able)}."
             yield ("kind",), problem, "Remove engine."
             return
-        engine = engines.find(self.engine, self.kind)
+        engine = engines.find_engine(self.engine, self.kind)
         if self.pseudo and self.kind != "masked":
             problem = "only masked models have a pseudo-log-likelihood."
             yield ("pseudo",), problem, "Set kind: masked, or remove pseudo."
@@ -213,7 +213,9 @@ class Loading(Block):
             is_given = key in self.model_fields_set and getattr(self, key) not in (None, False, {})
             if is_given and key not in engine.keys:
                 problem = f"does nothing with the engine {self.engine}."
-                takers = [name for name in engines.names() if key in engines.find(name).keys]
+                takers = [
+                    name for name in engines.engine_names() if key in engines.find_engine(name).keys
+                ]
                 yield (key,), problem, f"Remove it; it is for {' and '.join(takers)}."
         for key, value in self.chat_template_kwargs.items():
             if str(value).lower() in ("true", "false") and isinstance(value, str):
@@ -274,7 +276,7 @@ class Card(Loading):
         if self.adapter not in (None, "none") and self.control:
             problem = "does nothing for a model that is trained here."
             yield ("adapter",), problem, "Remove it."
-        if self.control and engines.find(self.engine).is_remote:
+        if self.control and engines.find_engine(self.engine).is_remote:
             problem = "a model that is trained here cannot be on a server."
             yield ("engine",), problem, "Remove engine, or remove control."
         yield from super().findings()

@@ -17,7 +17,7 @@ EXTENSION = Extension(
             "score a model on EWoK's items, by log probabilities or prompts",
         ),
         "judge": (
-            "worldprobe.cli.analysis:judge",
+            f"{_OWN}.analysis:judge",
             "turn scores, answers or ratings into accuracy",
         ),
         "baselines": (f"{_OWN}.baselines:app", "compute word2vec, WordNet and other baselines"),
@@ -26,13 +26,13 @@ EXTENSION = Extension(
             "read released results, lm-eval's samples or ratings",
         ),
         "agree": (
-            "worldprobe.cli.analysis:agree",
+            f"{_OWN}.analysis:agree",
             "compare a model's Choice answers with its Likert ratings",
         ),
         "correlate": (
-            "worldprobe.cli.analysis:correlate",
+            f"{_OWN}.analysis:correlate",
             "correlate accuracy with baselines and word counts",
         ),
-        "fit": ("worldprobe.cli.analysis:fit", "fit logistic regressions of accuracy"),
+        "fit": (f"{_OWN}.analysis:fit", "fit logistic regressions of accuracy"),
     },
 )

@@ -76,7 +76,7 @@ class Options(Block):
     """
 
 
-def settle(options: Options, limit: int | None) -> Options:
+def settle_options(options: Options, limit: int | None) -> Options:
     """The options with the versions that are asked, and the edition of our materials."""
     versions = options.versions or ("0" if limit else "0-4")
     stated = {"versions": versions, "materials": edition(options.materials)}
@@ -196,4 +196,4 @@ def _named(source: str) -> str:
     )
 
 
-EVALUATION = Evaluation(evaluate, refuse_rule, Options, settle)
+EVALUATION = Evaluation(evaluate, refuse_rule, Options, settle_options)

@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 
 from worldprobe.benchmark import Evaluated
+from worldprobe.benchmarks.ewok.cli.analysis import judge
 from worldprobe.benchmarks.ewok.cli.items import FillingOptions, build
 from worldprobe.benchmarks.ewok.cli.score import all_, logprobs
 from worldprobe.benchmarks.ewok.evaluation import PROMPTED, Options
-from worldprobe.cli.analysis import judge, summarize
+from worldprobe.cli.analysis import summarize
 from worldprobe.cli.options import PASSWORD_VARIABLE
 
 

@@ -293,7 +293,7 @@ def judge_scores(
 
     >>> [
     ...     part.tolist()
-    ...     for part in compare_scores(np.array([2.0, 1.0, 1.0]), np.array([1.0, 1.0, 3.0]), 0.1)
+    ...     for part in judge_scores(np.array([2.0, 1.0, 1.0]), np.array([1.0, 1.0, 3.0]), 0.1)
     ... ][0]
     [1.0, 0.5, 0.0]
     """

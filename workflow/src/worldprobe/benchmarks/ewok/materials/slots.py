@@ -91,7 +91,7 @@ class Sentence:
     def variables(self) -> dict[str, str]:
         """Variables in order of first mention -> restrictions as written at their last mention.
 
-        >>> parse("[agent1] likes [agent2:sex=male]", Rules()).variables
+        >>> parse_sentence("[agent1] likes [agent2:sex=male]", Rules()).variables
         {'agent1': '', 'agent2': 'sex=male'}
         """
         return dict(self.mentions)
@@ -100,9 +100,9 @@ class Sentence:
     def by_type(self) -> dict[str, list[str]]:
         """Type -> its variables.
 
-        >>> parse("[agent12] has [item]", Rules()).by_type
+        >>> parse_sentence("[agent12] has [item]", Rules()).by_type
         {'agent': ['agent12'], 'item': ['item']}
-        >>> parse("[item]", Rules(type_by_last_letter=True)).by_type
+        >>> parse_sentence("[item]", Rules(type_by_last_letter=True)).by_type
         {'ite': ['item']}
         """
         found: dict[str, list[str]] = {}
@@ -129,7 +129,7 @@ class Sentence:
             The sentence after the exchange, or None where it is not possible: another number of
             variables, or restrictions that differ between the two.
 
-        >>> parse("{agent1} leads {agent2}.", Rules()).swapped()
+        >>> parse_sentence("{agent1} leads {agent2}.", Rules()).swapped()
         '{agent2} leads {agent1}.'
         """
         kind, names = max(

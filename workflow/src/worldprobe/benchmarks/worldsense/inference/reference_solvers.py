@@ -202,7 +202,7 @@ class RoleRule(NgramRule):
     def words(self, statement: Statement, text: str) -> str:
         """The relations as words.
 
-        >>> told = (worlds.before(0, 1), worlds.between(1, 0, 2))
+        >>> told = (worlds.before(0, 1), worlds.is_between(1, 0, 2))
         >>> RoleRule([]).words(
         ...     Statement("Infer", "directQ1", 3, ("Al", "Bo", "Cy"), told, worlds.before(2, 1)), ""
         ... )

@@ -82,7 +82,10 @@ def before(a: int, b: int) -> Relation:
 def is_between(m: int, a: int, b: int) -> Relation:
     """Entity m is strictly between a and b, which are interchangeable.
 
-    >>> between(1, 2, 0) == between(1, 0, 2), normalise(between(1, 2, 0)) == between(1, 0, 2)
+    >>> (
+    ...     is_between(1, 2, 0) == is_between(1, 0, 2),
+    ...     normalise(is_between(1, 2, 0)) == is_between(1, 0, 2),
+    ... )
     (False, True)
     """
     return Relation("between", (m, a, b))
@@ -137,7 +140,7 @@ def false_variants(relation: Relation) -> tuple[Relation, ...]:
     """What contradicts a relation by its words alone: reversed, or another entity in the middle
     (specification, Section 4).
 
-    >>> false_variants(between(1, 0, 2))
+    >>> false_variants(is_between(1, 0, 2))
     (Relation(kind='between', entities=(0, 1, 2)), Relation(kind='between', entities=(2, 1, 0)))
     """
     kind, entities = relation
@@ -461,7 +464,7 @@ def decide_query(size: int, description: Description, query: Relation) -> Verdic
     Raises:
         ValueError: the description has no world.
 
-    >>> decide(
+    >>> decide_query(
     ...     3, (Relation("before", (0, 1)), Relation("before", (1, 2))), Relation("before", (0, 2))
     ... )
     'all'
