@@ -60,7 +60,7 @@ def test_a_study_is_drawn_byte_for_byte_without_its_models(
     own = finished_pairs / "results" / "mine"
     assert shown(tmp_path / "empty" / "results" / "mine") == shown(own)
     assert "Study mine, from mine.zip" in done.stderr
-    assert "5 of 5 files of tables, figures and report are byte for byte" in done.stderr
+    assert "9 of 9 files of tables, figures and report are byte for byte" in done.stderr
 
 
 def test_an_archive_without_comparisons_is_drawn_without_the_sentences_about_them(
@@ -109,7 +109,7 @@ def test_a_copied_folder_is_drawn_again_and_a_name_changes_what_shows_it(
     check_success(done)
     assert jobs(done) == {"unpack_archive": 1, "print_table": 2, "build_report": 1, "all": 1}
     assert "Second" in (tmp_path / "copy/results/mine/small/tables/accuracy.csv").read_text()
-    assert "0 of 5 files" in done.stderr
+    assert "0 of 9 files" in done.stderr
 
 
 def test_what_is_no_archive_is_one_error_and_plans_nothing(
