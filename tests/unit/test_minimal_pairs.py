@@ -364,6 +364,14 @@ def test_pairs_of_models_are_a_table_of_its_page_overall_and_by_group(tmp_path: 
     assert list(sheet.frame["group"]) == ["all", "animal", "plant"]
     assert list(sheet.frame["difference"]) == pytest.approx([0.335, 0.33, 0.34])
     assert sheet.finding.startswith("1 of 1 pairs differs")
+    assert "Student's t" in sheet.notes[0]
+    assert not any("Caution" in note for note in sheet.notes)
+    few = scores.assign(cluster="c" + (scores.index % 5 * (scores.index % 2)).astype(str))
+    notes = shown(compare_scores(few, ["kind"]), Roster({}), Provenance()).notes
+    assert any(note.startswith("Caution: intervals") for note in notes)
+    unequal = scores.assign(cluster="c" + (scores.index % 20 // 3 * 2).astype(str))
+    notes = shown(compare_scores(unequal, ["kind"]), Roster({}), Provenance()).notes
+    assert "flips of signs" in notes[0]
 
 
 def compose(folder: Path, models: dict[str, float], **of_model: object) -> tuple[str, object]:

@@ -49,6 +49,7 @@ from worldprobe.report.findings import (
     pairs_finding,
     read_overall,
     warn_of_few,
+    which_tests,
 )
 from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.origins import (
@@ -63,13 +64,12 @@ from worldprobe.report.origins import (
 from worldprobe.report.page import Material, Part, notices, render_template
 from worldprobe.report.results import benchmark_result, sample_of
 from worldprobe.report.sheet import (
-    DETECTABLE,
     INTERVAL,
     MODEL_ONCE,
     MORE_THAN_POSSIBLE,
+    PAIR_COLUMNS,
     Sheet,
     number_column,
-    show_p,
     text_column,
     whole_number,
 )
@@ -213,7 +213,8 @@ def print_accuracy(summaries: pd.DataFrame, roster: Roster, provenance: Provenan
         INTERVAL,
         number_column("Items", "n", whole_number),
     )
-    return Sheet(f"Accuracy, {_title(provenance)}", shown, columns)
+    title = f"Accuracy, {_title(provenance)}"
+    return Sheet(title, shown, columns, notes=tuple(warn_of_few(rows)))
 
 
 def has_several_models(study: Study) -> bool:
@@ -239,15 +240,7 @@ def print_pairs(comparisons: pd.DataFrame, roster: Roster, provenance: Provenanc
     columns = (
         text_column("Items by", "grouping", once=True),
         text_column("Group", "group", once=True),
-        text_column("Model A", "name_a"),
-        text_column("Model B", "name_b"),
-        number_column("A", "mean_a"),
-        number_column("B", "mean_b"),
-        number_column("A − B", "difference"),
-        INTERVAL,
-        number_column("p", "p", show_p),
-        number_column("p (Holm)", "p_holm", show_p),
-        DETECTABLE,
+        *PAIR_COLUMNS,
         number_column("Items", "n", whole_number),
     )
     return Sheet(
@@ -255,7 +248,11 @@ def print_pairs(comparisons: pd.DataFrame, roster: Roster, provenance: Provenanc
         rows,
         columns,
         finding=pairs_finding(rows[rows["grouping"] == OVERALL]),
-        notes=(MORE_THAN_POSSIBLE,),
+        notes=(
+            f"95% intervals and two-sided p ({which_tests(rows)}).",
+            MORE_THAN_POSSIBLE,
+            *warn_of_few(rows),
+        ),
         group="grouping",
     )
 

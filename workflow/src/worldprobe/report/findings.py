@@ -311,6 +311,17 @@ def pairs_finding(rows: pd.DataFrame) -> str:
     return f"{n_found} of {len(rows)} pairs {verb} (p < 0.05 after Holm's correction)."
 
 
+def which_tests(rows: pd.DataFrame) -> str:
+    """What the tests of some comparisons are.
+
+    >>> which_tests(pd.DataFrame({"test": ["t", "sign_flips", ""]}))
+    "Student's t; flips of signs where clusters are unequal"
+    """
+    names = {"t": "Student's t", "sign_flips": "flips of signs where clusters are unequal"}
+    known = [name for test, name in names.items() if (rows["test"] == test).any()]
+    return "; ".join(known) or "not tested"
+
+
 def warn_of_few(rows: pd.DataFrame) -> list[str]:
     """A note on intervals that are from few clusters, where there are such.
 

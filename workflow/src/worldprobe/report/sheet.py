@@ -229,6 +229,18 @@ DETECTABLE = SheetColumn(
     ("detectable",),
     lambda value: ABSENT if is_absent(value) or value > 1 else decimals(3)(value),
 )
+#: Two models side by side, their difference and its test.
+PAIR_COLUMNS = (
+    text_column("Model A", "name_a"),
+    text_column("Model B", "name_b"),
+    number_column("A", "mean_a"),
+    number_column("B", "mean_b"),
+    number_column("A − B", "difference"),
+    INTERVAL,
+    number_column("p", "p", show_p),
+    number_column("p (Holm)", "p_holm", show_p),
+    DETECTABLE,
+)
 MORE_THAN_POSSIBLE = (
     "Detectable: the smallest true effect that 80% of such studies would find (p < 0.05); a"
     " dash: even the largest possible one would be found less often."

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from worldprobe.benchmarks.worldsense.analysis.questions import Questions
 
 #: Versions of both; 3 and 4: intervals are no wider than it takes. Comparisons: 3 corrects pairs
-#: with rules apart, 5 flips signs of unequal clusters.
+#: with rules apart, 5 states the test and what it shows.
 SUMMARIES, COMPARISONS = 3, 5
 #: Seed of the exchanges of answers that say what accuracy explains of consistency.
 SEED = 0

@@ -32,14 +32,13 @@ from worldprobe.benchmarks.ewok.study import (
 from worldprobe.benchmarks.ewok.vocabulary import BASELINE_FEATURES
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
-from worldprobe.report.findings import pairs_finding
+from worldprobe.report.findings import pairs_finding, which_tests
 from worldprobe.report.model_names import Roster, counted
 from worldprobe.report.sheet import (
     ABSENT,
-    DETECTABLE,
-    INTERVAL,
     MODEL,
     MORE_THAN_POSSIBLE,
+    PAIR_COLUMNS,
     Sheet,
     SheetColumn,
     as_text,
@@ -347,14 +346,6 @@ def _of_what(row: dict[Hashable, Any], roster: Roster) -> str:
     return ", ".join([*parts, in_words(row["quantity"])])
 
 
-def _tests(rows: pd.DataFrame) -> str:
-    """What the tests of some comparisons are."""
-    tests = set(rows["test"]) if "test" in rows else set()
-    flips = "flips of signs, as these are unequal"
-    known = [name for test, name in (("t", "Student's t"), ("sign_flips", flips)) if test in tests]
-    return "; ".join(known) or "Student's t"
-
-
 def _left_out(rows: pd.DataFrame) -> list[str]:
     """A note on targets that only one of two models has an accuracy of."""
     n_missing = rows["n_missing_a"] + rows["n_missing_b"]
@@ -396,24 +387,14 @@ def _compared(table: pd.DataFrame, metric: str, provenance: Provenance, roster: 
         if len(frame)
         else f"Models are not compared by {metric}: {lacking}",
         frame=frame,
-        columns=(
-            text_column("Model A", "name_a"),
-            text_column("Model B", "name_b"),
-            number_column("A", "mean_a"),
-            number_column("B", "mean_b"),
-            number_column("A − B", "difference"),
-            INTERVAL,
-            number_column("p", "p", show_p),
-            number_column("p (Holm)", "p_holm", show_p),
-            DETECTABLE,
-        ),
+        columns=PAIR_COLUMNS,
         finding=pairs_finding(frame) if len(frame) else "",
         notes=()
         if frame.empty
         else (
             (
-                f"95% intervals and two-sided p ({_tests(frame)}); random factors: {units}. With"
-                " fewer of these, intervals are wider and Detectable is rougher."
+                f"95% intervals and two-sided p ({which_tests(frame)}); random factors: {units}."
+                " With fewer of these, intervals are wider and Detectable is rougher."
             ),
             *own_fillings_notes(frame, bool(provenance.details.get("own_fillings"))),
             MORE_THAN_POSSIBLE,
