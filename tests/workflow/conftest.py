@@ -52,6 +52,21 @@ def environment() -> dict[str, str]:
     }
 
 
+@pytest.fixture(scope="session")
+def installed(
+    environment: dict[str, str], repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Path], dict[str, str]]:
+    """A function: source of a package -> the environment of a Python in which it is installed."""
+
+    def install(source: Path) -> dict[str, str]:
+        home = tmp_path_factory.mktemp("installed")
+        options = f"--quiet --no-index --no-deps --no-build-isolation --target {home}".split()
+        subprocess.run([sys.executable, "-m", "pip", "install", *options, str(source)], check=True)
+        return environment | {"PYTHONPATH": f"{repository / 'workflow' / 'src'}:{home}"}
+
+    return install
+
+
 #: What starts no job is done in the process of the tests: a third of the time, as nothing is
 #: imported again.
 PLANS = {"--dry-run", "--list-rules", "--rulegraph", "--summary", "--touch"}

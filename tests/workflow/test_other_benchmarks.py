@@ -38,16 +38,9 @@ id: "{{ UID }} {{ pairID }}"
 
 
 @pytest.fixture(scope="module")
-def with_package(
-    environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, str]:
+def with_package(installed: Callable[[Path], dict[str, str]]) -> dict[str, str]:
     """The environment of a Python in which the package ``aaa`` is installed."""
-    home = tmp_path_factory.mktemp("installed")
-    source = Path(__file__).parent / "aaa"
-    options = f"--quiet --no-index --no-deps --no-build-isolation --target {home}".split()
-    subprocess.run([sys.executable, "-m", "pip", "install", *options, str(source)], check=True)
-    path = [str(Path(__file__).parents[2] / "workflow" / "src"), str(home)]
-    return environment | {"PYTHONPATH": ":".join(path)}
+    return installed(Path(__file__).parent / "aaa")
 
 
 @pytest.fixture(scope="module")

@@ -25,21 +25,19 @@ id: "{{ word }}"
 
 @pytest.fixture(scope="module")
 def with_engine(
-    environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+    installed: Callable[[Path], dict[str, str]], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, str]:
     """The environment of a Python in which CONTRIBUTING's engine is installed."""
     text = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
     section = text[text.index("## Add an engine") : text.index("## Add a table or figure")]
     blocks = dict(re.findall(r"```(\w+)\n(.*?)```", section, re.S))
-    source, home = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
+    source = tmp_path_factory.mktemp("source")
     (source / "short_engine.py").write_text(blocks["python"])
     build = '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
     build += '[tool.hatch.build.targets.wheel]\nonly-include = ["short_engine.py"]\n'
     project = '[project]\nname = "short_engine"\nversion = "1"\n'
     (source / "pyproject.toml").write_text(build + project + blocks["toml"])
-    options = f"--quiet --no-index --no-deps --no-build-isolation --target {home}".split()
-    subprocess.run([sys.executable, "-m", "pip", "install", *options, str(source)], check=True)
-    return environment | {"PYTHONPATH": f"{REPOSITORY / 'workflow' / 'src'}:{home}"}
+    return installed(source)
 
 
 @pytest.fixture
