@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from functools import cache, reduce
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from logging import getLogger
 from pathlib import Path
 from tomllib import loads
 from typing import Any, TypeVar
 
 from worldprobe.errors import UserError
-from worldprobe.log import LOGGER
 
 T = TypeVar("T")
 
@@ -162,7 +162,7 @@ def load_usable(points: Mapping[str, EntryPoint], kind: type[T]) -> dict[str, T]
 
 @cache
 def _warn_once(text: str) -> None:
-    LOGGER.warning("%s", text)
+    getLogger(CORE).warning("%s", text)
 
 
 @cache
