@@ -126,8 +126,8 @@ def analysed_options(command, benchmark):
 
 
 def code_of_benchmark(wildcards):
-    """What the code is that makes means and comparisons of a benchmark's scores."""
-    return digest_code(SCORES[wildcards.benchmark])
+    """What the code is that makes means and comparisons of a benchmark's answers."""
+    return sorted(map(digest_code, CODE[wildcards.benchmark]))
 
 
 def kept_since(rule):
@@ -240,9 +240,16 @@ ALL_WITH_ANSWERS = [model for model in benchmarks.all_models(study) if model not
 #: The study as its tables and figures see it: a model that is left alone is compared with none.
 ANSWERED = benchmarks.without(study, MISSING)
 
-#: Name -> a benchmark with means and comparisons by the shared rules, and the module that says what its scores are.
+#: Name -> a benchmark with means and comparisons by the shared rules, and the packages of what its scores are and of what computes them.
 ANALYSED = {one.name: one for one in benchmarks.of_study(study) if one.analysed}
-SCORES = {name: one.scores.__module__ if one.scores else CORE for name, one in ANALYSED.items()}
+CODE = {
+    name: {
+        part.__module__.partition(".")[0]
+        for part in (one.scores, *(analysis.compute for analysis in one.analysed.values()))
+        if part
+    }
+    for name, one in ANALYSED.items()
+}
 #: The materials that the control models learn from, and their files.
 BUILTIN = in_repository(MATERIALS)
 BUILTIN_FILES = files_in(BUILTIN)

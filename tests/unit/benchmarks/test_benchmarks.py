@@ -10,7 +10,7 @@ from types import ModuleType
 import pandas as pd
 import pytest
 
-from worldprobe import benchmarks
+from worldprobe import benchmarks, extensions
 from worldprobe.benchmark import (
     Benchmark,
     Input,
@@ -104,6 +104,24 @@ def test_two_packages_with_a_benchmark_of_one_name_are_refused(monkeypatch):
         match="is the name of two installed benchmarks, mine:BENCHMARK and theirs:BENCHMARK",
     ):
         benchmarks.installed.__wrapped__()
+
+
+def test_a_benchmark_that_cannot_be_loaded_breaks_only_what_needs_it(monkeypatch, caplog):
+    points = benchmarks.installed() | {
+        "broken": EntryPoint("broken", "no_such_module:BENCHMARK", benchmarks.GROUP)
+    }
+    monkeypatch.setattr(benchmarks, "installed", lambda: points)
+    assert list(benchmarks.benchmarks()) == list(benchmarks.OWN)
+    assert "benchmark broken is left out: no_such_module:BENCHMARK cannot be loaded" in caplog.text
+    with pytest.raises(UserError, match="benchmark broken: no_such_module:BENCHMARK cannot be"):
+        benchmarks.find("broken")
+
+
+def test_an_extension_that_cannot_be_loaded_is_left_out(monkeypatch, caplog):
+    broken = EntryPoint("broken", "no_such_module:EXTENSION", extensions.GROUP)
+    usable = extensions.load_usable({"broken": broken}, extensions.Extension)
+    assert not usable
+    assert "extension broken is left out" in caplog.text
 
 
 def test_a_declaration_says_what_its_function_does_not():

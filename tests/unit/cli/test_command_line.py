@@ -7,7 +7,8 @@ from contextlib import nullcontext
 import pytest
 
 from worldprobe import cli
-from worldprobe.errors import UserError
+from worldprobe.cli import analysis
+from worldprobe.errors import CombinedError, UserError
 
 
 def run(capsys, *words):
@@ -96,3 +97,17 @@ def test_an_output_may_be_named_as_a_setting_but_no_input(words, tmp_path, monke
         else nullcontext()
     ):
         call.check_outputs()
+
+
+def test_every_one_of_several_errors_is_printed_with_its_file(capsys, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise CombinedError([UserError("summaries", f"{one}.", "Repair it.") for one in "ab"])
+
+    file = tmp_path / "table.parquet"
+    file.touch()
+    monkeypatch.setattr(analysis, "benchmark_of", refuse)
+    status = cli.main(["reproduction", "check", str(file), "--out", str(tmp_path / "out.parquet")])
+    assert status == 2
+    told = capsys.readouterr().err
+    assert told.count(f"error: {file}\n") == 2
+    assert "problem: b." in told

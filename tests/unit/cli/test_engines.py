@@ -1,5 +1,6 @@
 """How commands find and open the engine of a model."""
 
+import sys
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -8,6 +9,8 @@ from worldprobe import engines
 from worldprobe.cli.engines import Model
 from worldprobe.errors import UserError
 from worldprobe.models.engine_types import Transformers
+from worldprobe.settings import parse
+from worldprobe.settings.registry import Loading
 
 
 def test_a_missing_package_of_an_engine_is_named_before_anything_is_read(monkeypatch):
@@ -19,13 +22,65 @@ def test_a_missing_package_of_an_engine_is_named_before_anything_is_read(monkeyp
         Model(checkpoint="nowhere").open()
 
 
-def test_two_installed_engines_of_one_name_are_refused(monkeypatch):
-    other = EntryPoint("vllm", "elsewhere:VLLM", engines.GROUP)
-    monkeypatch.setattr(engines, "entry_points", lambda group: [other])
+@pytest.fixture
+def installed(monkeypatch, tmp_path):
+    """A function that installs engines: name -> the code of a module, whose ENGINE it is."""
+
+    def install(**codes):
+        points = []
+        for name, code in codes.items():
+            module = f"their_{name.replace('-', '_')}"
+            (tmp_path / f"{module}.py").write_text(code)
+            monkeypatch.delitem(sys.modules, module, raising=False)
+            points.append(EntryPoint(name, f"{module}:ENGINE", engines.GROUP))
+        monkeypatch.setattr(engines, "entry_points", lambda group: points)
+        engines.installed_engines.cache_clear()
+        engines.find_engine.cache_clear()
+
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield install
     engines.installed_engines.cache_clear()
-    with pytest.raises(UserError, match="two installed engines"):
-        engines.installed_engines()
-    engines.installed_engines.cache_clear()
+    engines.find_engine.cache_clear()
+
+
+GOOD = "from worldprobe.engines import EngineType\nENGINE = EngineType()\n"
+
+
+def test_two_installed_engines_of_one_name_are_refused_and_others_work(installed):
+    installed(vllm=GOOD)
+    with pytest.raises(UserError, match="engine vllm: is the name of 2 installed engines"):
+        engines.find_engine("vllm")
+    assert engines.find_engine("transformers")
+    with pytest.raises(UserError, match="revision: does nothing with the engine rule"):
+        parse(Loading, {"checkpoint": "solver", "engine": "rule", "revision": "a"}, [])
+
+
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        ("import not_there_at_all", "cannot be loaded .ModuleNotFoundError"),
+        ("raise RuntimeError('broken')", "cannot be loaded .RuntimeError: broken"),
+        ("", "cannot be loaded .AttributeError"),
+        (GOOD.replace("()", ""), "is no EngineType"),
+    ],
+)
+def test_an_engine_that_cannot_be_loaded_is_named_where_it_is_needed(installed, code, problem):
+    installed(theirs=code, fine=GOOD)
+    assert "fine" in engines.engine_names()
+    assert engines.engines_that_take("revision") == ["transformers", "vllm"]
+    with pytest.raises(UserError, match=f"engine theirs: their_theirs:ENGINE {problem}"):
+        engines.find_engine("theirs")
+    with pytest.raises(UserError, match=f"engine: theirs their_theirs:ENGINE {problem}"):
+        parse(Loading, {"checkpoint": "a", "engine": "theirs"}, [])
+
+
+def test_an_engine_may_run_one_kind_of_models_only(installed):
+    installed(**{"odd-name-masked": GOOD})
+    assert "odd-name-masked" not in engines.engine_names()
+    card = {"checkpoint": "a", "engine": "odd-name", "kind": "masked"}
+    assert parse(Loading, card, []).engine == "odd-name"
+    with pytest.raises(UserError, match="causal models are for the engine"):
+        parse(Loading, card | {"kind": "causal"}, [])
 
 
 def test_every_engine_of_ours_says_what_it_needs_and_offers():

@@ -5,7 +5,6 @@ again when the code changes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,8 +15,10 @@ from worldprobe.paths import PACKAGE, RESOURCES
 CORE = PACKAGE.name
 #: Folders and modules that print and draw what others computed.
 DISPLAYS = ("report", "figures", "tables", "displays")
-#: Rules are Snakemake's to watch, and materials inputs of the rules that read them.
-LEFT_OUT = ("__pycache__", "rules", "materials", "downloads")
+#: Rules are Snakemake's to watch; of the resources, materials and downloads are inputs of the rules
+#: that read them.
+LEFT_OUT = ("__pycache__", "rules")
+INPUTS = ("materials", "downloads")
 
 
 @cache
@@ -26,41 +27,41 @@ def digest_code(package: str = CORE, displays: bool = False) -> str:
     of the core, resources.
 
     Args:
-        package: its name, or that of a module in it.
+        package: its name, or that of a module in it; or a module that is no package's.
         displays: also of what only prints and draws, an edit of which computes nothing again.
     """
     top = package.partition(".")[0]
-    folders = [PACKAGE, RESOURCES, *([] if top == CORE else [_home(top)])]
     digest = hashlib.sha256()
-    for folder in folders:
-        for path in _files(folder):
-            parts = path.relative_to(folder).with_suffix("").parts
-            is_display = any(name.endswith(DISPLAYS) for name in parts)
+    for place in [PACKAGE, RESOURCES, *([] if top == CORE else _homes(top))]:
+        for name, path in _files(place).items():
+            is_display = any(Path(part).stem.endswith(DISPLAYS) for part in name.parts)
             if displays or not is_display:
-                digest.update(f"{path.relative_to(folder)}\0{_digest(path)}\n".encode())
+                digest.update(f"{name}\0{_digest(path)}\n".encode())
     return digest.hexdigest()[:12]
 
 
-def _home(package: str) -> Path:
-    """The folder of a package, or the file of a module."""
+def _homes(package: str) -> list[Path]:
+    """The folder of a package, the folders of one without ``__init__.py``, or the file of a
+    module.
+    """
     if (beside := PACKAGE.parent / package).is_dir():
-        return beside
+        return [beside]
     spec = find_spec(package)
     assert spec, package
+    if spec.submodule_search_locations is not None:
+        return [Path(place) for place in spec.submodule_search_locations]
     assert spec.origin, package
-    file = Path(spec.origin)
-    return file.parent if file.name == "__init__.py" else file
+    return [Path(spec.origin)]
 
 
 @cache
-def _files(place: Path) -> list[Path]:
-    return sorted(_below(place)) if place.is_dir() else [place]
-
-
-def _below(folder: Path) -> Iterator[Path]:
-    for path in files_below(folder):
-        if not set(path.relative_to(folder).parts) & {*LEFT_OUT}:
-            yield path
+def _files(place: Path) -> dict[Path, Path]:
+    """The files of a folder by their paths below it; of a module, itself."""
+    if not place.is_dir():
+        return {Path(): place}
+    left_out = {*LEFT_OUT, *(INPUTS if place == RESOURCES else ())}
+    found = {path.relative_to(place): path for path in files_below(place)}
+    return {name: path for name, path in found.items() if not left_out & {*name.parts}}
 
 
 _digest = cache(digest_file)

@@ -9,13 +9,14 @@ kind, as ``transformers-masked``, runs the models of this kind.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple
 
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.extensions import own_points
+from worldprobe.extensions import load_point, own_points
 
 #: The group of entry points.
 GROUP = "worldprobe.engines"
@@ -197,19 +198,15 @@ class EngineType:
 
 
 @cache
-def installed_engines() -> dict[str, EntryPoint]:
-    """The entry points of all engines, ours first, then by name.
-
-    Raises:
-        UserError: two have one name.
+def installed_engines() -> dict[str, list[EntryPoint]]:
+    """The entry points of all engines, ours first, then by name: several where packages have an
+    engine of one name, none of which is used.
     """
-    points = own_points(GROUP)
+    points = {name: [point] for name, point in own_points(GROUP).items()}
     for point in sorted(entry_points(group=GROUP), key=lambda one: one.name):
-        earlier = points.setdefault(point.name, point)
-        if earlier.value != point.value:
-            problem = f"is the name of two installed engines, {earlier.value} and {point.value}."
-            fix = "Uninstall the package of one of them, or rename it."
-            raise UserError(f"engine {point.name}", problem, fix)
+        known = points.setdefault(point.name, [])
+        if point.value not in [one.value for one in known]:
+            known.append(point)
     return points
 
 
@@ -220,11 +217,25 @@ def engine_names(kind: str = CAUSAL) -> list[str]:
     (['transformers', 'vllm', 'openai'], ['transformers'])
     """
     ending = "" if kind == CAUSAL else f"-{kind}"
+    others = tuple(f"-{other}" for other in KINDS[1:] if other != kind)
     return [
         name.removesuffix(ending)
         for name in installed_engines()
-        if (name.endswith(ending) if ending else name.partition("-")[2] not in KINDS[1:])
+        if name.endswith(ending) and not name.endswith(others)
     ]
+
+
+def engines_that_take(key: str) -> list[str]:
+    """The engines that take a key of a card, without those that cannot be loaded.
+
+    >>> engines_that_take("device")
+    ['transformers']
+    """
+    found = []
+    for name in engine_names():
+        with suppress(UserError):
+            found += [name] if key in find_engine(name).keys else []
+    return found
 
 
 @cache
@@ -236,16 +247,21 @@ def find_engine(name: str, kind: str = CAUSAL) -> EngineType:
         kind: of the models.
 
     Raises:
-        UserError: there is none of this name, or it does not run such models.
+        UserError: there is none of this name, or there are two; it does not run such models, or
+            cannot be loaded.
     """
-    point = installed_engines().get(name if kind == CAUSAL else f"{name}-{kind}")
-    if point is None:
+    if name not in engine_names(kind):
         problem = (
             f"is not an installed engine for {kind} models{did_you_mean(name, engine_names(kind))}"
         )
         raise UserError(f"engine {name}", problem, f"Choose from {', '.join(engine_names(kind))}.")
-    engine: EngineType = point.load()
-    return engine
+    points = installed_engines()[name if kind == CAUSAL else f"{name}-{kind}"]
+    if len(points) > 1:
+        values = " and ".join(point.value for point in points)
+        problem = f"is the name of {len(points)} installed engines, {values}."
+        fix = "Uninstall the package of one of them, or rename it."
+        raise UserError(f"engine {name}", problem, fix)
+    return load_point(points[0], EngineType)
 
 
 def of(card: Mapping[str, Any]) -> EngineType:

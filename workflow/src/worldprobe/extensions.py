@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, reduce
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from logging import getLogger
 from pathlib import Path
 from tomllib import loads
-from typing import Any
+from typing import Any, TypeVar
 
 from worldprobe.errors import UserError
 
-GROUP = "worldprobe.extensions"
+T = TypeVar("T")
+
+CORE = __name__.partition(".")[0]
+GROUP = f"{CORE}.extensions"
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class Extension:
 
 @cache
 def extensions() -> tuple[Extension, ...]:
-    """Those that are installed, by name.
+    """Those that are installed, by name, without another package's that cannot be loaded.
 
     Ours are there also where the package is read from a folder that nobody installed, as by the
     jobs of an environment of their own.
@@ -78,8 +82,7 @@ def extensions() -> tuple[Extension, ...]:
     points = own_points(GROUP)
     for entry in entry_points(group=GROUP):
         points.setdefault(entry.name, entry)
-    points = dict(sorted(points.items()))
-    return tuple(entry.load() for entry in points.values())
+    return tuple(load_usable(dict(sorted(points.items())), Extension).values())
 
 
 def own_points(group: str) -> dict[str, EntryPoint]:
@@ -99,9 +102,75 @@ def own_points(group: str) -> dict[str, EntryPoint]:
 
 
 def load(name: str) -> Any:
-    """What "module:attribute" names."""
+    """What "module:attribute", or "module", names.
+
+    Raises:
+        UserError: a package that is not ours has no such thing, or fails when it is imported.
+    """
     module, _, attribute = name.partition(":")
-    return getattr(import_module(module), attribute)
+    try:
+        return reduce(getattr, filter(None, attribute.split(".")), import_module(module))
+    except UserError:
+        raise
+    except Exception as error:  # whatever another package's code raises
+        package = module.partition(".")[0]
+        if package in _own_packages():
+            raise
+        problem = f"cannot be loaded ({type(error).__name__}: {error})."
+        raise UserError(name, problem, f"Repair or uninstall the package of {package}.") from error
+
+
+def load_point(point: EntryPoint, kind: type[T]) -> T:
+    """What an entry point names.
+
+    Args:
+        point: of a group of ours.
+        kind: what it must be.
+
+    Raises:
+        UserError: it cannot be loaded, or is something else.
+    """
+    what = f"{point.group.partition('.')[2].removesuffix('s')} {point.name}"
+    place = point.value.partition("[")[0].strip()
+    try:
+        found = load(place)
+    except UserError as error:
+        raise UserError(what, f"{place} {error.problem}", error.fix) from error
+    if not isinstance(found, kind):
+        problem = f"{place} is no {kind.__name__}."
+        package = place.partition(":")[0]
+        raise UserError(what, problem, f"Repair or uninstall the package of {package}.")
+    return found
+
+
+def load_usable(points: Mapping[str, EntryPoint], kind: type[T]) -> dict[str, T]:
+    """What entry points name, for commands that need none of them in particular: what cannot be
+    loaded is left out, with a warning.
+
+    Args:
+        points: by name.
+        kind: what they must be.
+    """
+    found = {}
+    for name, point in points.items():
+        try:
+            found[name] = load_point(point, kind)
+        except UserError as error:
+            _warn_once(f"{error.where} is left out: {error.problem} {error.fix}")
+    return found
+
+
+@cache
+def _warn_once(text: str) -> None:
+    getLogger(CORE).warning("%s", text)
+
+
+@cache
+def _own_packages() -> set[str]:
+    """The packages that come with this one, whose errors are ours."""
+    installed = [one for one in entry_points(group=GROUP) if one.dist and one.dist.name == CORE]
+    points = [*own_points(GROUP).values(), *installed]
+    return {CORE, *(point.module.partition(".")[0] for point in points)}
 
 
 #: Heading of the commands of extensions without a title.
@@ -147,7 +216,7 @@ def displays_of(benchmark: str) -> Iterator[Any]:
     """The modules that declare tables and figures of a benchmark, and tuples of them."""
     for extension in extensions():
         for name in extension.displays.get(benchmark, ()):
-            yield load(name) if ":" in name else import_module(name)
+            yield load(name)
 
 
 def sections_of(benchmark: str) -> Iterator[tuple[str, Any]]:

@@ -64,7 +64,7 @@ def installed() -> dict[str, EntryPoint]:
 @cache
 def _with_extensions(point: EntryPoint) -> Benchmark:
     """An installed benchmark, with what extensions add to it."""
-    benchmark = point.load()
+    benchmark = extensions.load_point(point, Benchmark)
     displays = [*benchmark.displays]
     for added in extensions.displays_of(benchmark.name):
         displays += added if isinstance(added, tuple) else find_displays(added)
@@ -163,12 +163,13 @@ def listed(entries: Iterable[str]) -> list[Benchmark]:
 
 
 def benchmarks() -> dict[str, Benchmark]:
-    """Every installed benchmark by name.
+    """Every installed benchmark by name, without those that cannot be loaded.
 
     Raises:
         UserError: two cannot be told apart.
     """
-    return {benchmark.name: benchmark for benchmark in listed(installed())}
+    usable = extensions.load_usable(installed(), Benchmark)
+    return {benchmark.name: benchmark for benchmark in listed(usable)}
 
 
 def settings_classes(entries: Iterable[str] = OWN) -> dict[str, type[Block]]:

@@ -19,7 +19,14 @@ from cyclopts.exceptions import CycloptsError
 
 from worldprobe import __version__, extensions, log
 from worldprobe.cli import parsing
-from worldprobe.errors import UserError, did_you_mean, is_text, lack_of_memory
+from worldprobe.errors import (
+    CombinedError,
+    UserError,
+    did_you_mean,
+    errors_of,
+    is_text,
+    lack_of_memory,
+)
 from worldprobe.inference.preemption import Preemption
 from worldprobe.stages import GROUPS, STAGES
 
@@ -116,13 +123,17 @@ def print_stages() -> None:
     )
 
 
-def _with_file(error: UserError, call: parsing.Call) -> UserError:
-    """The error with the file in place of the argument that names it: functions below the
-    commands see tables, not files.
+def _with_files(error: UserError, call: parsing.Call) -> UserError:
+    """The error, or each of several, with the file in place of the argument that names it:
+    functions below the commands see tables, not files.
     """
-    files = call.places.get(error.where, [])
-    is_file = len(files) == 1 and files[0].is_file()
-    return UserError(files[0], error.problem, error.fix) if is_file else error
+    errors = errors_of(error)
+    files = [call.places.get(one.where, []) for one in errors]
+    named = [
+        UserError(found[0], one.problem, one.fix) if len(found) == 1 and found[0].is_file() else one
+        for one, found in zip(errors, files, strict=True)
+    ]
+    return named[0] if len(named) == 1 else CombinedError(named)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -151,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except UserError as error:
-        told = lack_of_memory(error) or (_with_file(error, call) if call else error)
+        told = lack_of_memory(error) or (_with_files(error, call) if call else error)
         with contextlib.suppress(OSError):
             print(told.lines(), file=sys.stderr)
         return 2

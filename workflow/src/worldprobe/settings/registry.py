@@ -105,8 +105,10 @@ Kind = Literal["causal", "masked", "encoder-decoder"]
 
 
 def _installed(engine: str) -> str:
+    kinds = [kind for kind in engines.KINDS if engine in engines.engine_names(kind)]
     try:
-        engines.find_engine(engine)
+        for kind in kinds or [engines.CAUSAL]:
+            engines.find_engine(engine, kind)
     except UserError as error:
         raise ValueError(f"{engine} {error.problem}", error.fix) from error
     return engine
@@ -213,9 +215,7 @@ class Loading(Block):
             is_given = key in self.model_fields_set and getattr(self, key) not in (None, False, {})
             if is_given and key not in engine.keys:
                 problem = f"does nothing with the engine {self.engine}."
-                takers = [
-                    name for name in engines.engine_names() if key in engines.find_engine(name).keys
-                ]
+                takers = engines.engines_that_take(key)
                 yield (key,), problem, f"Remove it; it is for {' and '.join(takers)}."
         for key, value in self.chat_template_kwargs.items():
             if str(value).lower() in ("true", "false") and isinstance(value, str):
