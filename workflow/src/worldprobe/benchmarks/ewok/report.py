@@ -130,7 +130,7 @@ def compose(material: Material) -> Part:
     values = lead_values(means, compared=compared, is_sample=is_sample)
     return Part(
         question=QUESTION,
-        lead=_lead(means, items, values),
+        lead=_lead(means, items, values, len(by_pairing) > 0),
         findings=lead_in_words(values),
         facts=_facts(summaries, means, eval_type),
         methods=describe_methods(summaries, origins, roster),
@@ -204,14 +204,19 @@ def _of_all_items(means: pd.DataFrame, by_pairs: pd.DataFrame) -> str:
     return f"To compare with all items, take the mean over pairs of concepts: {', '.join(numbers)}."
 
 
-def _lead(means: pd.DataFrame, items: dict[str, Any], values: dict[str, Any]) -> Markup:
-    """The finding, beside what people and baselines reach, and whose the items are."""
+def _lead(
+    means: pd.DataFrame, items: dict[str, Any], values: dict[str, Any], is_paired: bool
+) -> Markup:
+    """The finding, beside what people and baselines reach, and whose the items are; where models
+    were compared by pairing, the finding has these numbers.
+    """
     references = means[means["kind"].isin(["people", "baseline"]) & means["mean"].notna()]
     paired = means.loc[means["is_counted"] & means["mean"].notna(), "pairing"].dropna()
     return render_template(
         PACKAGE,
         "findings.html.jinja",
         paired=[paired.min(), paired.max()] if len(paired) else [],
+        is_paired=is_paired,
         references=references.to_dict("records"),
         strongest=references[(references["kind"] == "baseline") & references["pairing"].notna()]
         .nlargest(1, "pairing")
