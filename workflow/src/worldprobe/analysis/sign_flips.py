@@ -4,8 +4,8 @@ Where nothing sets two models apart, their labels may be exchanged in any cluste
 sign of the sum of its differences. So the test (Fisher 1935, The Design of Experiments; for
 clusters Canay, Romano & Shaikh 2017, Econometrica 85: 1013) counts the flips of signs after which
 the mean is at least as far from 0. Then it holds its level exactly, however unequal clusters are
-and whatever makes them vary; Student's t takes the means of clusters as varying alike, and with small
-clusters that vary more it finds next to nothing.
+and whatever makes them vary; Student's t takes the means of clusters as varying alike, and with
+small clusters that vary more it finds next to nothing.
 
 The interval has the means that the same test does not reject. A flip is a subset of the clusters,
 and it rejects no mean between that of the subset and that of the rest (Hartigan 1969, Journal of

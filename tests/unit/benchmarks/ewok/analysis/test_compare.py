@@ -101,7 +101,7 @@ def test_fewer_than_six_pairs_of_concepts_are_warned_of_and_the_test_is_named():
     rows = two_models(0.5).query("version == 0").assign(filling="own")
     text, notes = printed(rows)
     assert "by flips of signs, as clusters are unequal" in text
-    assert "flips of signs, as these are unequal" in notes
+    assert "(flips of signs where clusters are unequal)" in notes
     assert "caution" not in text.lower() + notes.lower()
     few = rows[rows["concept_a"].isin(["concept1", "concept2"]) & (rows["domain"] == "domain-a")]
     text, notes = printed(few)
