@@ -5,9 +5,9 @@ QUICK = not (slow or whole_run or vllm or slurm or survey or release)
 .PHONY: reproduce test test-all test-slurm test-survey test-inspect release-check rulegraph numbers settings docs format python
 
 reproduce: python
-	@$(RUN) --quiet all --until fetch_model fetch_baseline || echo "Going on without what could not be fetched."
-	@if envs/install-r; then $(RUN) --config fetch_again=false; else echo "Going on without the mixed-effects model."; \
-		$(RUN) --config fetch_again=false "ewok={mixed_model: {enabled: false}}"; fi
+	@$(RUN) --quiet all --until fetch_model fetch_baseline --config fetch_again=false || echo "Going on without what could not be fetched."
+	@if envs/install-r; then $(RUN); else echo "Going on without the mixed-effects model."; \
+		$(RUN) --config "ewok={mixed_model: {enabled: false}}"; fi
 	@echo "Tables:  results/default/ewok/tables/, results/default/worldsense/tables/"
 	@echo "Figures: results/default/ewok/figures/, results/default/worldsense/figures/"
 	@echo "Report:  results/default/report.html"

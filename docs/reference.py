@@ -27,10 +27,10 @@ from worldprobe.minimal_pairs import MinimalPairs  # noqa: E402
 from worldprobe.report.results import Result  # noqa: E402
 from worldprobe.settings.blocks import (  # noqa: E402
     Block,
-    in_words,
     json_schema,
     meaning,
     schema_at,
+    values_in_words,
 )
 from worldprobe.settings.registry import Card, registry_class  # noqa: E402
 from worldprobe.settings.study import Site, extended, study_class  # noqa: E402
@@ -167,7 +167,7 @@ def _entries(
         if block in apart:
             continue
         is_new = block is not None and block not in shown
-        stated = [] if block is not None else [in_words(part)]
+        stated = [] if block is not None else [values_in_words(part)]
         if isinstance(field.default, Block):
             stated = []
         elif field.is_required():

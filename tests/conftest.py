@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -25,6 +26,15 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # anew where the environment forbids keeping bytecode.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+
+@pytest.fixture(autouse=True)
+def no_lock_outlives_its_test() -> Iterator[None]:
+    """A command holds its GPUs, or the CPU, until its process ends: here other tests wait."""
+    yield
+    if resources := sys.modules.get("worldprobe.operations.resources"):
+        while resources._HELD:
+            resources._HELD.popitem()[1].release()
 
 
 @pytest.fixture(scope="session")
@@ -130,7 +140,7 @@ LONG = (
     "test_vllm_engine.py",
     "unit/test_package.py",
     "architecture/test_style.py",
-    "exports/test_lm_eval_task.py",
+    "authoring/exports/test_lm_eval_task.py",
     "ewok/report/",
     "unit/test_documented_commands.py",
     "cli/test_evaluate.py",

@@ -139,8 +139,9 @@ def measure_families(road: Road) -> list[Display]:
     """
     source, table = road.study["ewok"]["materials"]["source"], road.files.table
     templates, items = table("family_templates"), outputs.item_table(road.study)
-    road.do(f"templates compile {source} --families --out {templates}")
-    road.do(f"items fill {templates} {source} --versions 0-0 --out {items}")
+    fillers = table("family_fillers")
+    road.do(f"templates compile {source} --families --fillers-out {fillers} --out {templates}")
+    road.do(f"items fill {templates} {fillers} --versions 0-0 --out {items}")
     judge(road)
     judged = " ".join(outputs.judgements(road.study))
     road.do(f"families {items} {judged} --out {table('families')}")

@@ -26,7 +26,6 @@ from worldprobe.benchmarks.ewok.contracts import (
     Coefficients,
     Items,
     Judgements,
-    Likeness,
     SurfaceFeatures,
 )
 from worldprobe.benchmarks.ewok.study import baselines, has_people_rated, is_builtin
@@ -40,6 +39,7 @@ from worldprobe.provenance import Provenance
 from worldprobe.settings.blocks import option_words
 from worldprobe_authoring.labels import audited
 from worldprobe_lab.conditions import condition_options
+from worldprobe_survey.contracts import Likeness
 
 #: Kinds of models: share of targets that are right, that tie, that have no answer.
 MODELS = {
@@ -262,15 +262,22 @@ class Road:
     def fill(self) -> None:
         """Its templates and items."""
         block, templates = self.study["ewok"], self.files.table("templates")
+        fillers = self.files.table("fillers")
         materials = block["materials"]
         how = [materials["source"], *option_words(materials, ["password", "compat"])]
-        self.do(f"templates compile {shlex.join(how)} --out {templates}")
+        tables = f"--fillers-out {fillers} --out {templates}"
+        self.do(f"templates compile {shlex.join(how)} {tables}")
+        compat = option_words(materials, ["compat"])
         for condition in outputs.conditions(self.study):
             keys = ["mode", "versions", "limit"]
             items = option_words(block["conditions"][condition]["items"], keys)
-            kept = ["--release-filter"] if materials["release_filter"] else []
-            line = shlex.join(["items", "fill", templates, *how, *items, *kept])
-            self.do(f"{line} --out {self.files.items(condition)}")
+            table = self.files.items(condition)
+            if materials["release_filter"]:
+                kept = ["--release-filter"]
+                self.do(f"{shlex.join(['items', 'build', *how, *items, *kept])} --out {table}")
+            else:
+                line = shlex.join(["items", "fill", templates, fillers, *compat, *items])
+                self.do(f"{line} --out {table}")
 
     def _judge(self, condition: str) -> None:
         path = self.files.items(condition)
@@ -459,7 +466,7 @@ def show_worldsense(
     summaries = root / "summaries.parquet"
     commands = {
         summaries: f"summarize {answered}",
-        root / "comparisons.parquet": f"compare {answered}",
+        **({root / "comparisons.parquet": f"compare {answered}"} if len(models) > 1 else {}),
         root / "reproduction.parquet": f"reproduction check {summaries}",
         root / "skins.parquet": "worldsense skins tabulate",
         root / "samples.parquet": f"worldsense tabulate-samples {trials}",

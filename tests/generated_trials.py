@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.worldsense.inference import reference_solvers
 from worldprobe.benchmarks.worldsense.skins.skins import VERSIONS, read_skins
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
+from worldprobe_lab import trained_rules
 
 
 def make_trials(
@@ -32,9 +32,9 @@ def make_trials(
 def few_to_learn_from() -> Iterator[None]:
     """The rules that learn do so from few trials, all of three entities."""
     with pytest.MonkeyPatch.context() as patch:
-        for kind, name in (("ngrams", "test"), ("roles", "train-10k")):
-            patch.setattr(reference_solvers.LEARNED[kind], "sets", ((name, 1),))
-        patch.setattr(reference_solvers, "plan_set", partial(plan_set, sizes=[3]))
+        patch.setattr(trained_rules.NgramRule, "sets", (("test", 1),))
+        patch.setattr(trained_rules.RoleRule, "sets", (("train-10k", 1),))
+        patch.setattr(trained_rules, "plan_set", partial(plan_set, sizes=[3]))
         yield
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe_lab.contracts import NEVER, NONE
-from worldprobe_lab.curves import crossing, estimate, fall_of, onset_of
+from worldprobe_lab.curves import crossing, estimate_curves, fall_of, onset_of
 
 STEPS = np.unique(np.geomspace(1, 1000, 20).round())
 #: Items of each pair of concepts and version, as the built-in materials have.
@@ -46,7 +46,9 @@ def simulate(runs: int, onset: float, pairs: int = 60, versions: int = 5) -> pd.
     curve = 0.5 + 0.28 * learned
     rows = []
     for run in range(runs):
-        found = estimate(STEPS, draw(rng, learned, pairs, versions), cluster, version, seed=run)
+        found = estimate_curves(
+            STEPS, draw(rng, learned, pairs, versions), cluster, version, seed=run
+        )
         said = onset_of(found)
         true = crossing(STEPS, curve, said["level"])
         is_missed = said["ci_low"] > true or said["ci_high"] < true or said["status"] == NEVER

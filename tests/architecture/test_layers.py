@@ -10,6 +10,7 @@ import tokenize
 from pathlib import Path
 
 from worldprobe import benchmarks
+from worldprobe.engines import own_names
 
 HEAVY = {
     "torch",
@@ -40,11 +41,10 @@ def test_data_flows_one_way_through_the_layers(repository: Path) -> None:
 
 
 def test_building_the_whole_parser_and_planning_import_nothing_heavy(repository: Path) -> None:
-    # options of these three are those of all benchmarks, which are asked when one is called
     code = (
-        "import json, sys; from worldprobe import cli;"
-        " own = [one for one in cli.STAGES if one not in ('evaluate', 'table', 'figure')];"
-        " cli.print_stages(); list(cli.parsing.commands(cli.build_app(own)));"
+        "import json, sys; from worldprobe import cli; cli.print_stages();"
+        " list(cli.parsing.commands(cli.build_app()));"
+        " [cli.main([stage, '--help']) for stage in ('evaluate', 'table', 'figure')];"
         " import worldprobe.operations.resources,"
         " worldprobe.models.registry,"
         " worldprobe.models.engine;print(json.dumps(sorted(sys.modules)))"
@@ -103,6 +103,43 @@ def test_shared_code_names_no_benchmark(repository: Path) -> None:
         and named_in(path, path.read_text(encoding="utf-8"), names)
     }
     assert found == LEFT.keys()
+
+
+def goes_by_engine(text: str, names: set[str]) -> list[str]:
+    """What a module compares with the name of an engine, and its lists of such names."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        parts = [
+            part.value
+            for part in ast.walk(node)
+            if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        ]
+        is_list = isinstance(node, ast.Tuple | ast.List | ast.Set) and len(parts) > 1
+        if (is_list and {*parts} <= names) or (
+            isinstance(node, ast.Compare | ast.MatchValue) and {*parts} & names
+        ):
+            found.append(ast.unparse(node))
+    return found
+
+
+def test_a_comparison_with_an_engines_name_is_found() -> None:
+    lines = ('card["engine"] != "vllm"', 'e in ("vllm", "openai")', 'x = ["vllm", "openai"]')
+    for line in (*lines, "match e:\n case 'vllm': pass"):
+        assert goes_by_engine(line, {*own_names()}), line
+    assert not goes_by_engine('x = ["torch", "vllm"]', {*own_names()})
+
+
+def test_what_an_engine_can_is_asked_of_its_type(repository: Path) -> None:
+    """Eight places of the core went by engines' names, and four of the extensions."""
+    package = repository / "workflow" / "src"
+    modules = {path.relative_to(package).as_posix(): path for path in package.rglob("*.py")}
+    found = {
+        name
+        for name, path in modules.items()
+        if not name.startswith("worldprobe/models/")  # the engines themselves
+        and goes_by_engine(path.read_text(encoding="utf-8"), {*own_names()})
+    }
+    assert found == set()
 
 
 def test_only_three_modules_name_the_packages_that_are_hard_to_install(repository: Path) -> None:

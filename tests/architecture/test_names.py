@@ -10,26 +10,12 @@ from collections import defaultdict
 from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parents[2] / "workflow" / "src"
-#: Names that have one meaning wherever they are: what an extension or an engine defines, ...
+#: Names that have one meaning wherever they are: what an extension or an engine defines.
 SEAMS = {
     *("add_models", "made_models", "outputs", "rehearse", "trainings", "check_models"),
     *("open_engine", "main", "draw", "ask", "root", "complete_registry"),
     *("has_pairs", "prompt_file", "main_set", "responses", "task_files", "surface_features"),
     "Items",
-}
-#: ... and those that mean two things still; the list may only become shorter.
-DOUBLE = {
-    *("answers", "average", "build_page", "canary_of", "check_templates"),
-    *("check_versions", "describe", "estimate", "files_below", "forget"),
-    *("grid", "in_words", "load", "load_tokenizer", "measure"),
-    *("n_items", "parts_of", "place", "places", "read"),
-    *("read_members", "read_release", "read_rows", "read_settings", "read_texts"),
-    *("refusal", "serve", "split_half", "template_keys", "tokens_of"),
-    *(
-        "versions",
-        "words",
-        "words_of",
-    ),
 }
 #: Decorators of functions whose name is that of a table or figure.
 DISPLAYS = {"table", "figure"}
@@ -76,9 +62,9 @@ def doubles() -> dict[str, list[str]]:
 
 def test_a_name_means_one_thing() -> None:
     found = doubles()
-    new = {name: places for name, places in found.items() if name not in SEAMS | DOUBLE}
+    new = {name: places for name, places in found.items() if name not in SEAMS}
     assert not new, new
-    assert not (SEAMS | DOUBLE) - found.keys(), "take them off the list"
+    assert not SEAMS - found.keys(), "take them off the list"
 
 
 def test_nothing_is_imported_under_the_name_of_something_else() -> None:

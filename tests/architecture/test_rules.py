@@ -2,13 +2,18 @@
 text.
 """
 
+import builtins
+import io
+import keyword
 import os
 import re
+import tokenize
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from worldprobe import benchmarks
 from worldprobe.settings.registry import LOADED, loading_words
@@ -65,6 +70,86 @@ def functions(*directives: Any) -> Iterator[Callable[..., Any]]:
         yield from (value for value in values if callable(value))
 
 
+#: Every file of rules, and the Snakefile.
+SOURCES = [*ROOT.glob("workflow/**/*.smk"), ROOT / "workflow" / "Snakefile"]
+#: What begins something of Snakemake's in a file of rules.
+BLOCK = re.compile(
+    r"(use )?rule .*|checkpoint .*|ruleorder: .*|(include|pathvars|wildcard_constraints|report"
+    r"|configfile|onstart|onerror|onsuccess):.*"
+)
+#: What Snakemake and Python give to every file of rules.
+GIVEN = {
+    *("workflow", "rules", "config", "directory", "ancient", "temp", "touch", "update", "report"),
+    *("expand", "subpath", "input", "output", "lookup", *dir(builtins)),
+}
+
+
+def lines_of(source: str) -> Iterator[tuple[str, bool]]:
+    """Each line of a file of rules that says something, and whether it is Python outside rules."""
+    block: int | None = None
+    for line in source.splitlines():
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        depth = len(line) - len(line.lstrip())
+        if block is None or depth <= block:
+            block = depth if BLOCK.fullmatch(text) else None
+            yield line, block is None
+        else:
+            yield line, False
+
+
+def test_rules_are_rules_and_what_is_computed_for_them_is_a_module() -> None:
+    lines = [is_python for path in SOURCES for _, is_python in lines_of(path.read_text())]
+    assert sum(lines) / len(lines) < 0.12
+
+
+def test_rules_ask_snakemake_for_what_is_public() -> None:
+    hidden = re.compile(
+        r"modifier|register_resource|dag_settings|workflow\._"
+        r"|WORLDPROBE_(FORCED|MISSING|UNFETCHED|REST|WITHOUT)"
+    )
+    modules = sorted(ROOT.glob("workflow/src/**/*.py"))
+    assert len(modules) > 200
+    assert [path.name for path in [*SOURCES, *modules] if hidden.search(path.read_text())] == []
+
+
+def names_used(path: Path) -> set[str]:
+    """Names that a file of rules uses: none of attributes, keywords and texts."""
+    tokens = [
+        token
+        for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline)
+        if token.type in (tokenize.NAME, tokenize.OP, tokenize.NEWLINE)
+    ]
+    return {
+        token.string
+        for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if token.type == tokenize.NAME
+        and before.string != "."
+        and after.string not in ("=", ":")
+        and not keyword.iskeyword(token.string)
+        and before.string not in ("rule", "as", "import", "from", "use", "with")
+        and not token.line.lstrip().startswith(("from ", "use rule", "rule "))
+    }
+
+
+@pytest.mark.parametrize(
+    "package", sorted({path.parents[1].name for path in ROOT.glob("workflow/src/*/rules/*.smk")})
+)
+def test_rules_of_an_extension_import_what_they_use(package: str) -> None:
+    files = sorted((ROOT / "workflow" / "src" / package / "rules").glob("*.smk"))
+    stated: set[str] = set()
+    for path in files:
+        text = path.read_text()
+        for line in re.findall(r"^from \S+ import (.+)$", text, re.MULTILINE):
+            stated |= {part.split(" as ")[-1].strip(" ()") for part in line.split(",")}
+        for line in re.findall(r"^([\w, ]+) = ", text, re.MULTILINE):
+            stated |= set(line.split(", "))
+        stated |= set(re.findall(r"\bfor (\w+) in\b", text))
+    used = {name for path in files for name in names_used(path)}
+    assert used - stated - GIVEN == set()
+
+
 def test_rules_were_found(rules: dict[str, Any]) -> None:
     assert len(rules) > 30
 
@@ -78,9 +163,8 @@ def test_shared_rules_know_no_benchmark(path: Path) -> None:
 
 def test_rules_have_no_lambda() -> None:
     """What a rule looks up has a name that says what it is."""
-    files = [*ROOT.glob("workflow/**/*.smk"), ROOT / "workflow" / "Snakefile"]
-    assert len(files) > 40
-    assert [path.name for path in files if "lambda" in path.read_text()] == []
+    assert len(SOURCES) > 30
+    assert [path.name for path in SOURCES if "lambda" in path.read_text()] == []
 
 
 def test_every_rule_says_in_a_docstring_what_it_makes(workflow: Any) -> None:
@@ -119,17 +203,18 @@ def test_inputs_and_outputs_are_named(rules: dict[str, Any]) -> None:
 def test_a_rule_is_one_command_that_ends_in_its_outputs_and_its_log(rules: dict[str, Any]) -> None:
     for name, rule in rules.items():
         assert rule.shellcmd.startswith("worldprobe "), name
-        assert re.search(r" --out( \{output\.\w+:q\})+ &> \{log:q\}$", rule.shellcmd), name
+        assert re.search(r" --(out|note)( \{output\.\w+:q\})+ &> \{log:q\}$", rule.shellcmd), name
         assert rule.shellcmd.count("worldprobe ") == 1, name
         assert "--password" not in rule.shellcmd, name
 
 
 def test_a_rule_is_called_like_its_command(rules: dict[str, Any]) -> None:
     """``fill_items`` is ``items fill``; of ``baselines train-vectors`` the action alone is the
-    name.
+    name. What a study can do without is attempted.
     """
     for name, rule in rules.items():
-        stage, action = [*re.sub(r"\{[^}]*\}", "{}", rule.shellcmd).split()[1:3], ""][:2]
+        command = re.sub(r"^worldprobe attempt .* -- ", "worldprobe ", rule.shellcmd)
+        stage, action = [*re.sub(r"\{[^}]*\}", "{}", command).split()[1:3], ""][:2]
         verbs = [word for word in re.split("[-_]", action) if re.fullmatch(r"\w+", word)]
         words = (
             verbs
@@ -145,7 +230,9 @@ def test_a_rule_is_called_like_its_command(rules: dict[str, Any]) -> None:
 
 #: Values that are numbers, or options that ``flag`` has put together and quoted. That these are
 #: whole, too, is shown by studies whose names have blanks in them (tests/workflow/test_dag.py).
-UNQUOTED = re.compile(r"params\.\w+|resources\.devices|wildcards\.version")
+UNQUOTED = re.compile(
+    r"params\.\w+|resources\.(devices|tries_left|kept_since)|wildcards\.(version|baseline)"
+)
 
 
 def test_a_shell_line_quotes_every_file_and_name(rules: dict[str, Any]) -> None:
@@ -197,30 +284,35 @@ def test_a_rule_reruns_when_a_file_that_people_edit_is_replaced_by_an_older_one(
     """Snakemake goes by dates; the content of such files is a parameter. The control models'
     folder names theirs.
     """
-    edited = re.compile(
-        "material_files|prompt_files|prompting_files|skin_files|notebook_file|weight_inputs|published"
-    )
+    edited = re.compile("material_files|baseline_files|notebook_file|weights|published")
     for name, rule in rules.items():
         if any(edited.search(function.__name__) for function in functions(rule.input)):
             assert "contents" in rule.params.keys(), name  # noqa: SIM118
 
 
-def test_only_models_and_r_are_jobs_of_a_cluster_and_these_say_what_they_need(
+def test_on_a_cluster_only_what_needs_the_network_or_is_made_once_runs_beside_snakemake(
     rules: dict[str, Any], workflow: Any
 ) -> None:
-    on_cluster = set(rules) - workflow._localrules
-    assert on_cluster == {
-        "score",
-        "score_series",
-        "read_layers",
-        "ask",
-        "ask_external",
-        "train_control",
-        "finetune",
-        "fit_mixed_model",
+    """What is per model, condition or version is submitted, what is cheap of it in groups; a table
+    or figure takes less time than to start a job.
+    """
+    beside = (
+        r"fetch_|.*_server$|record_|build_report|explore|write_|compile_control|train_(tok|vec)"
+        r"|print_table|draw_figure|run_notebook"
+    )
+    once = r"|gather_|tabulate_|start_model|import_|(sample|simulate|clean)_human"
+    local = workflow._localrules & set(rules)
+    assert [name for name in local if not re.match(beside + once, name)] == []
+    alone = {name for name, rule in rules.items() if name not in local and not rule._group}
+    assert alone == {
+        *("score", "score_series", "read_layers", "ask", "ask_external", "train_control"),
+        *("finetune", "fit_mixed_model"),
     }
-    for name in on_cluster:
+    for name in alone:
         assert {"mem_mb", "runtime"} <= set(rules[name].resources), name
+    groups = {rule._group for name, rule in rules.items() if name not in local} - {None}
+    profile = yaml.safe_load((ROOT / "slurm" / "config.yaml").read_text())
+    assert groups == {one.partition("=")[0] for one in profile["group-components"]}
 
 
 def test_in_another_workflow_the_same_rules_are_jobs_of_a_cluster(

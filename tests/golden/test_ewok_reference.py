@@ -27,14 +27,14 @@ from worldprobe.benchmarks.ewok.materials.compile import compile_templates
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.filling import Filling, fill_rows, items_table
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
-from worldprobe.benchmarks.ewok.materials.official_files import official_files
 from worldprobe.benchmarks.ewok.materials.opened import DESIGN, open_templates, parse_swaps
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.benchmarks.ewok.materials.release_filter import apply_release_filter
 from worldprobe.benchmarks.ewok.materials.slots import KEY, fill
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
-from worldprobe_authoring.packing import check_members, read_notices, read_release, write_release
+from worldprobe_authoring.official_items import official_files
+from worldprobe_authoring.packing import check_members, read_notices, read_packed, write_release
 from worldprobe_authoring.search import read_wordings
 from worldprobe_lab import babylm
 
@@ -242,7 +242,7 @@ def test_items_of_the_official_materials_leave_in_an_encrypted_archive_only(
         differing = [name for name in files if archive.read(name, b"word") != files[name]]
         assert differing == []
     with pytest.raises(UserError, match="terms forbid"):
-        dict(read_release(tmp_path / "items.zip", "word", ""))
+        dict(read_packed(tmp_path / "items.zip", "word", ""))
 
 
 def test_every_released_item_is_recognised_and_none_of_ours(materials, filtered):

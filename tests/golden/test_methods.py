@@ -124,8 +124,10 @@ class Stages:
 
     def items(self) -> tuple:
         inputs = [BUILTIN, self.path("templates.parquet", "TEMPLATES")]
-        version = self.path("version.parquet")
-        assert run(f"items fill {inputs[1]} builtin@1 --version 1 --out {version}") == 0
+        version, fillers = self.path("version.parquet"), self.path("fillers.parquet")
+        compiled = self.path("compiled.parquet")
+        assert run(f"templates compile builtin@1 --fillers-out {fillers} --out {compiled}") == 0
+        assert run(f"items fill {inputs[1]} {fillers} --version 1 --out {version}") == 0
         return (
             inputs,
             f"items gather {version} --out {self.path('items.parquet')}",

@@ -33,6 +33,7 @@ from worldprobe.report import style
 from worldprobe.report.model_names import Roster, ShownModel
 from worldprobe.report.sheet import ABSENT
 from worldprobe_lab import contracts as lab
+from worldprobe_survey.contracts import HumanStatistics
 from worldprobe_training import contracts as training
 
 MODELS = "first,second,second+10k"
@@ -156,7 +157,7 @@ def ewok_tables() -> dict[str, pd.DataFrame]:
         "agreements": agreements,
         "human_agreements": agreements[agreements["model"] == "first"],
         "human_statistics": nothing(
-            ewok.HumanStatistics, "quantity=likert_choice_r; eval_type=likert", whole
+            HumanStatistics, "quantity=likert_choice_r; eval_type=likert", whole
         ),
         "comparisons": nothing(
             ewok.Comparisons, f"{compared}; condition_a=all; condition_b=all", whole

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,63 @@ def test_the_archive_of_released_results_gives_the_ratings_of_its_csvs_once(
 def test_a_table_given_twice_is_refused(study, tmp_path: Path, check, line: str) -> None:
     shutil.copy(study["judgements_a"], tmp_path / "copy.parquet")
     check(line, "a second time", copy=tmp_path / "copy.parquet")
+
+
+#: What `baselines judge --by relatedness` is given beside a good table: change of its rows, and
+#: what is said.
+ODD_COSINES = [
+    (lambda rows: rows.iloc[:0], "contains no rows of similarities"),
+    (lambda rows: rows.assign(similarity=np.nan), "knows no item"),
+    (lambda rows: rows.assign(similarity=0.5), "same for both contexts"),
+    (lambda rows: rows.iloc[:-1], "lacks 1 of the"),
+    (lambda rows: rows[(rows["target"] == 1) | (rows["context"] == 1)], "lacks"),
+    (lambda rows: rows.assign(item_id=rows["item_id"] + "0"), "not among the items"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), ODD_COSINES)
+def test_relatedness_of_odd_tables_is_refused(study, tmp_path, check, change, said) -> None:
+    rows, made = (
+        read_table(study["similarities"], contracts.Similarities),
+        read_provenance(study["similarities"]),
+    )
+    odd, odder = tmp_path / "odd.parquet", tmp_path / "odder.parquet"
+    write_table(change(rows), contracts.Similarities, odd, made)
+    halves = change(rows.assign(similarity=rows["similarity"] / 2))
+    write_table(halves, contracts.Similarities, odder, made)
+    for given in ("{similarities} {odd}", "{odd} {similarities}", "{odd} {odder}"):
+        line = f"baselines judge {{items}} --by relatedness --source {given} --out {{out}}"
+        check(line, said, odd=odd, odder=odder)
+
+
+def test_relatedness_is_not_judged_by_cosines_of_other_items_or_other_tables(
+    study, tmp_path, check
+) -> None:
+    rows = read_table(study["similarities"], contracts.Similarities)
+    made = read_provenance(study["similarities"])
+    other, copy, mixed = (tmp_path / f"{name}.parquet" for name in ("other", "copy", "mixed"))
+    write_table(
+        rows.assign(similarity=rows["similarity"] / 2),
+        contracts.Similarities,
+        other,
+        replace(made, inputs={"items": "another"}),
+    )
+    shutil.copy(study["similarities"], copy)
+    line = "baselines judge {items} --by relatedness --source {similarities} "
+    check(f"{line} {{other}} --out {{out}}", "from other items", other=other)
+    check(f"{line} {{copy}} --out {{out}}", "given twice", copy=copy)
+    check(f"{line} {{scores_a}} --out {{out}}", "not similarities")
+    check(f"{line} {{folder}}/none.parquet --out {{out}}", "no such file")
+    unknown = np.random.default_rng(0).random(len(rows)) < 0.3
+    write_table(
+        rows.assign(similarity=rows["similarity"].mask(unknown)),
+        contracts.Similarities,
+        mixed,
+        made,
+    )
+    check(f"{line} {{mixed}} --out {{folder}}/j.parquet", status=0, mixed=mixed)
+    judged = read_table(tmp_path / "j.parquet", contracts.Judgements)
+    assert (judged["status"] == "ok").all(), "where one lacks a cosine, the other decides"
 
 
 def test_the_agreement_of_models_is_not_taken_for_that_of_people(check) -> None:

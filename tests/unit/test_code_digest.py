@@ -50,3 +50,15 @@ def test_an_edit_of_what_only_prints_changes_the_digest_of_displays_alone(place:
     after = digest_code("their_displays"), digest_code("their_displays", displays=True)
     assert after[0] == before[0]
     assert after[1] != before[1]
+
+
+def test_an_edit_of_what_an_extension_adds_to_the_core_changes_the_core_s_digest(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "their_measure.py").write_text("x = 1\n")
+    monkeypatch.setattr(code_digest, "modules_of_additions", lambda: ["their_measure"])
+    code_digest.forget()
+    before = digest_code()
+    (place / "their_measure.py").write_text("x = 2\n")
+    code_digest.forget()
+    assert digest_code() != before

@@ -13,10 +13,10 @@ import yaml
 from command_line import run
 from worldprobe.analysis.comparisons import compare_scores
 from worldprobe.analysis.summaries import summarize_scores
-from worldprobe.benchmark import Evaluated
-from worldprobe.benchmarks import find, listed
+from worldprobe.benchmark import Benchmark, Evaluated
+from worldprobe.benchmarks import facts_of, find, listed
 from worldprobe.cli.engines import Model as Loaded
-from worldprobe.contracts import write_table
+from worldprobe.contracts import read_table, write_table
 from worldprobe.contracts.results import Summaries
 from worldprobe.errors import UserError
 from worldprobe.models.engine import Scored
@@ -24,7 +24,7 @@ from worldprobe.models.engine_types import Transformers
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster, ShownModel
 from worldprobe.report.page import Material
-from worldprobe_explorer.rows import read_rows
+from worldprobe_explorer.rows import read_page_rows
 
 ROWS = [
     {"noun": "Ice", "right": "cold", "wrong": "hot", "kind": "heat"},
@@ -300,7 +300,7 @@ def test_several_files_load_a_model_once_and_their_log_probabilities_are_kept(
     assert stated["interactions"]["chance"] == 0.5
     groupings = {part["grouping"] for part in stated["interactions"]["parts"]}
     assert groupings == {"trait"}, "log probabilities are no groups"
-    page = read_rows([Path(paths[1]), work / "interactions" / "scores.parquet"]).frame
+    page = read_page_rows([Path(paths[1]), work / "interactions" / "scores.parquet"]).frame
     assert page["target1"].tolist() == ["Ice cold", "Coal black"]
     assert page["context1"].isna().all()
 
@@ -372,6 +372,56 @@ def test_pairs_of_models_are_a_table_of_its_page_overall_and_by_group(tmp_path: 
     unequal = scores.assign(cluster="c" + (scores.index % 20 // 3 * 2).astype(str))
     notes = shown(compare_scores(unequal, ["kind"]), Roster({}), Provenance()).notes
     assert "flips of signs" in notes[0]
+
+
+def write_scores(benchmark: Benchmark, path: Path, model: str, units: str = "i") -> Path:
+    rows = pd.DataFrame(
+        {
+            **{"model": model, "eval_type": "logprobs", "condition": "main", "status": "ok"},
+            **{"metric": "accuracy", "unit": [f"{units}{number}" for number in range(20)]},
+            **{"cluster": [f"c{number % 8}" for number in range(20)], "value": 1.0},
+            "trait": ["plant", "animal"] * 10,
+        }
+    )
+    made = Provenance(model=model, details=facts_of(benchmark))
+    write_table(rows, benchmark.scores, path, made)
+    return path
+
+
+@pytest.mark.parametrize("command", ["summarize", "compare"])
+def test_two_tables_with_scores_of_one_model_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    """The second hid the first."""
+    benchmark, out = find(write(tmp_path)), tmp_path / "out.parquet"
+    first, other, again = (tmp_path / f"{name}.parquet" for name in ("first", "other", "again"))
+    for path, model in ((first, "ant"), (other, "bee"), (again, "ant")):
+        write_scores(benchmark, path, model)
+    assert run(f"{command} {first} {other} {again} --out {out}") == 2
+    said = capsys.readouterr().err
+    assert f"error: {again}\n" in said
+    assert f"answers of ant (logprobs) a second time, after {first}." in said
+    assert not out.exists()
+    write_scores(benchmark, again, "ant", "j")
+    assert run(f"summarize {first} {again} --out {out}") == 0, "other items of one model"
+    means = read_table(out, Summaries)
+    assert set(means.loc[means["grouping"] == "overall", "n"]) == {40}
+
+
+def test_scores_of_one_model_are_not_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark, out = find(write(tmp_path)), tmp_path / "out.parquet"
+    first = write_scores(benchmark, tmp_path / "first.parquet", "ant")
+    for line in (f"compare {first}", f"compare {first} --out {out}"):
+        assert run(line) == 2
+        assert "fewer than two models" in capsys.readouterr().err
+    assert not out.exists()
+    other = write_scores(benchmark, tmp_path / "other.parquet", "bee", "j")
+    shown = tmp_path / "shown.md"
+    assert run(f"compare {first} {other} --out {out}") == 0
+    assert run(f"table pairs_of_models {out} --out {shown}") == 0
+    assert "no two models were asked in the same way about the same" in shown.read_text()
 
 
 def compose(folder: Path, models: dict[str, float], **of_model: object) -> tuple[str, object]:

@@ -111,7 +111,7 @@ def test_a_fine_tuned_model_is_asked_by_every_rule_and_its_job_asks_for_what_its
     )
     printed = done.stdout + done.stderr
     assert done.returncode == 0, printed[-3000:]
-    commands = re.findall(r"worldprobe (.*?) &> ", printed)
+    commands = re.findall(r"worldprobe (?:attempt .*? -- )?(.*?) &> ", printed)
     tuned = [line for line in commands if line.startswith("worldsense finetune")]
     assert len(tuned) == 2
     for line in tuned:

@@ -16,7 +16,7 @@ from invented_release import toy_release
 from worldprobe.benchmarks import outputs, without_downloads
 from worldprobe.contracts import read_provenance
 from worldprobe.operations.settings import read_settings
-from worldprobe.operations.status import unfetched
+from worldprobe.operations.status import not_rehearsed
 
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -65,7 +65,7 @@ def rehearse(
         try:
             os.chdir(folder)
             found = read_settings(merged, [], {})
-            study = without_downloads(found.study, unfetched(found.study))
+            study = without_downloads(found.study, not_rehearsed(found.study))
         finally:
             os.chdir(here)
         left = [path for path in outputs(study, found.registry) if "/rehearsal/" in path]

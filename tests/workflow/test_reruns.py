@@ -218,46 +218,11 @@ def test_another_version_of_torch_asks_no_model_again(
     assert not planned()
 
 
-def test_a_forced_rule_asks_again_and_says_from_when_on_kept_answers_count(planned: Jobs) -> None:
-    assert planned("--forcerun", "score")["score"] == 2
-
-
-@pytest.mark.parametrize(
-    ("words", "is_asked"),
-    [
-        ((), False),
-        (("--forcerun", "their_score"), True),
-        (("--forceall",), True),
-        (("--force", "a.txt"), True),
-        (("--forcerun", "a.txt"), True),
-        (("--forcerun", "other"), False),
-    ],
-)
-def test_kept_answers_do_not_count_where_a_rule_of_a_module_or_its_file_is_forced(
-    repository: Path,
-    tmp_path: Path,
-    plan: Callable[..., subprocess.CompletedProcess[str]],
-    words: tuple[str, ...],
-    is_asked: bool,
-) -> None:
-    text = (repository / "workflow/rules/common.smk").read_text()
-    function = re.search(r"^def kept_since.*?(?=^def contents)", text, re.DOTALL | re.MULTILINE)
-    assert function
-    (tmp_path / "rules.smk").write_text(
-        f"import os\nSTART = 77\n{function[0]}\n"
-        "rule score:\n    output: 'a.txt'\n    params: since=kept_since('score')\n"
-        "    shell: 'echo {params.since} > {output}'\n"
-        "rule other:\n    input: 'a.txt'\n    output: touch('b.txt')\n"
-    )
-    (tmp_path / "Snakefile").write_text(
-        "module theirs:\n    snakefile: 'rules.smk'\nuse rule * from theirs as their_*\n"
-        "rule all:\n    default_target: True\n    input: 'b.txt'\n"
-    )
-    words = tuple(word.replace("other", "their_other") for word in words)
-    for given in (words, ()):
-        assert not plan(["snakemake", "-c1", "-q", "all", *given], tmp_path).returncode
-        answered = (tmp_path / "a.txt").read_text().split()
-        assert answered == ["--kept-since", "77" if is_asked else "0"]
+def test_from_when_on_kept_answers_count_reruns_nothing_that_is_not_forced(planned: Jobs) -> None:
+    """It is a resource: else the next run without it would ask once more."""
+    since = ("--config", "kept_since=2026-11-29 15:00")
+    assert not planned(*since)
+    assert planned(*since, "--forcerun", "score")["score"] == 2
 
 
 @pytest.mark.parametrize(

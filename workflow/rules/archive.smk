@@ -1,14 +1,6 @@
 # A finished study drawn again from its archive (--config archive=PATH): no rule here, or beside it, asks a model.
 
 
-#: Tables and figures that are taken over as they were drawn: what they are drawn from is protected.
-AS_DRAWN = checked(ARCHIVED.as_drawn)
-#: Says where the study's folder is from; what is drawn is younger.
-ARCHIVE_NOTE = [f"{STUDY.root}/{archived.NOTE}"]
-#: What is put beside it.
-UNPACKED = ARCHIVED.unpacked()
-
-
 ruleorder: unpack_archive > print_table
 ruleorder: unpack_archive > draw_figure
 
@@ -16,10 +8,10 @@ ruleorder: unpack_archive > draw_figure
 rule unpack_archive:
     """What the archive of a finished study holds, in its place; nothing of it is computed again."""
     input:
-        archive=ARCHIVED.source,
+        archive=this_run.archive.source,
     output:
-        note=ARCHIVE_NOTE,
-        files=UNPACKED,
+        note=displays.note,
+        files=this_run.archive.unpacked(),
     log:
         "<logs>/unpack_archive.log",
     benchmark:
@@ -28,10 +20,10 @@ rule unpack_archive:
     conda:
         "../../envs/analysis.yaml"
     params:
-        place=ARCHIVED.place,
-        as_drawn=options(as_drawn=AS_DRAWN),
+        place=this_run.archive.place,
+        as_drawn=options(as_drawn=this_run.as_drawn),
         code=digest_code(),
     message:
-        f"Study {study['study']}, from {ARCHIVED.place}"
+        f"Study {study['study']}, from {this_run.archive.place}"
     shell:
         "worldprobe archive unpack {params.place:q} {params.as_drawn} --out {output.note:q} &> {log:q}"

@@ -4,14 +4,14 @@
 rule print_table:
     """A table as CSV, LaTeX, Markdown and JSON."""
     input:
-        tables=display("table", "inputs"),
-        archive=ARCHIVE_NOTE,
+        tables=displays.look_up("table", "inputs"),
+        archive=displays.note,
     output:
         csv=report(
             "<results>/{benchmark}/tables/{name}.csv",
             caption="../report/display.rst",
-            category=display("table", "section"),
-            labels=display("table", "label"),
+            category=displays.look_up("table", "section"),
+            labels=displays.look_up("table", "label"),
         ),
         others=expand("<results>/{{benchmark}}/tables/{{name}}.{form}", form=FORMATS["table"][1:]),
     log:
@@ -22,10 +22,10 @@ rule print_table:
     conda:
         "../../envs/analysis.yaml"
     params:
-        registry=registry_file,
-        models=NAMES,
-        caption=display("table", "caption"),
-        code=display("table", "code"),
+        registry=this_run.registry_file,
+        models=this_run.names(),
+        caption=displays.look_up("table", "caption"),
+        code=displays.look_up("table", "code"),
     message:
         "Table {wildcards.name}"
     shell:
@@ -36,15 +36,15 @@ rule print_table:
 rule draw_figure:
     """A figure as SVG, PDF and PNG, and its numbers as CSV."""
     input:
-        tables=display("figure", "inputs"),
-        trained=display("figure", "trained_files"),
-        archive=ARCHIVE_NOTE,
+        tables=displays.look_up("figure", "inputs"),
+        trained=displays.look_up("figure", "trained_files"),
+        archive=displays.note,
     output:
         svg=report(
             "<results>/{benchmark}/figures/{name}.svg",
             caption="../report/display.rst",
-            category=display("figure", "section"),
-            labels=display("figure", "label"),
+            category=displays.look_up("figure", "section"),
+            labels=displays.look_up("figure", "label"),
         ),
         others=expand("<results>/{{benchmark}}/figures/{{name}}.{form}", form=FORMATS["figure"][1:]),
     log:
@@ -55,11 +55,11 @@ rule draw_figure:
     conda:
         "../../envs/analysis.yaml"
     params:
-        trained=display("figure", "trained_option"),
-        registry=registry_file,
-        models=NAMES_AND_COLOURS,
-        caption=display("figure", "caption"),
-        code=display("figure", "code"),
+        trained=displays.look_up("figure", "trained_option"),
+        registry=this_run.registry_file,
+        models=this_run.names(colours=True),
+        caption=displays.look_up("figure", "caption"),
+        code=displays.look_up("figure", "code"),
     message:
         "Figure {wildcards.name}"
     shell:

@@ -11,18 +11,46 @@ rule fetch_source:
     benchmark:
         "<benchmarks>/fetch_source/{download}.tsv"
     wildcard_constraints:
-        download=one_of(SOURCES),
+        download=one_of(this_run.sources),
     localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:
         listing=str(shipped_file(LISTING)),
-        source=source_name,
-        identity=source_identity,
+        source=this_run.source_name,
+        identity=this_run.source_identity,
     message:
         "Downloading {wildcards.download}"
     shell:
         "worldprobe fetch {params.source:q} --sources {params.listing:q} --out {output.file:q} &> {log:q}"
+
+
+rule fetch_optional:
+    """That a file which a study can do without is there, or why it could not be fetched."""
+    output:
+        note="<results>/fetched/{download}.json",
+    log:
+        "<logs>/fetch_optional/{download}.log",
+    benchmark:
+        "<benchmarks>/fetch_optional/{download}.tsv"
+    wildcard_constraints:
+        download=one_of(this_run.sources),
+    retries: this_run.retries
+    localrule: True
+    conda:
+        "../../envs/analysis.yaml"
+    resources:
+        **this_run.patience(),
+    params:
+        listing=str(shipped_file(LISTING)),
+        source=this_run.source_name,
+        identity=this_run.source_identity,
+        file="resources/downloads/{download}",
+    message:
+        "Downloading {wildcards.download}"
+    shell:
+        "worldprobe attempt {params.file:q} --stage fetch --tries-left {resources.tries_left} --"
+        " fetch {params.source:q} --sources {params.listing:q} --out {params.file:q} --note {output.note:q} &> {log:q}"
 
 
 rule fetch_model:
@@ -35,12 +63,16 @@ rule fetch_model:
         "<benchmarks>/fetch_model/{model}/{source}.tsv"
     wildcard_constraints:
         source="[0-9a-f]{12}",
+    retries: this_run.retries
     localrule: True
     conda:
         "../../envs/scoring.yaml"
+    resources:
+        **this_run.patience(),
     params:
-        source=by_wildcard("model", source_words),
+        source=by_wildcard("model", this_run.source_words),
     message:
         "Fetching {wildcards.model} ({params.source})"
     shell:
-        "worldprobe models fetch {params.source} --out {output.facts:q} &> {log:q}"
+        "worldprobe attempt {wildcards.model:q} --stage fetch --tries-left {resources.tries_left} --"
+        " models fetch {params.source} --out {output.facts:q} &> {log:q}"

@@ -2,30 +2,18 @@
 
 import json
 
-#: The tables that anything shown is made from.
-SHOWN_TABLES = sorted(
-    {
-        path
-        for benchmark, shown in DISPLAYS.values()
-        for path in shown.inputs_of(study, STUDY.benchmark(benchmark.name))
-    }.union(COMPARED, (path for page in PAGES for path in (page.summary, *page.made_from)))
-)
-#: Control models whose size a figure shows.
-TRAINED = sorted(
-    {path for key in DISPLAYS for path in declared(*key)["trained"]},
-)
+from worldprobe.operations.record import recorded_settings
 
 
 rule record_study:
     """What the study is: its settings, its models' cards, who is missing, and how long all of it took."""
     input:
-        tables=SHOWN_TABLES,
-        trained=TRAINED,
-        notebooks=[path for page in PAGES for path in page.notebooks],
-        shown=benchmarks.display_files(ANSWERED, registry, "table", "json")
-        + benchmarks.display_files(ANSWERED, registry, "figure", "svg"),
+        tables=displays.made_from,
+        trained=displays.trained,
+        notebooks=displays.of_pages("notebooks"),
+        shown=displays.files("table", "json") + displays.files("figure", "svg"),
     output:
-        record=STUDY.record,
+        record=paths.record,
     log:
         "<logs>/record_study.log",
     benchmark:
@@ -34,13 +22,13 @@ rule record_study:
     conda:
         "../../envs/analysis.yaml"
     params:
-        settings=json.dumps(record.recorded_settings(study)),
-        registry=registry_file,
-        models=NAMES_AND_COLOURS,
-        missing=options(missing=[f"{model}={why}" for model, why in MISSING.items()]),
-        trained=options(trained=TRAINED),
-        answers=STUDY.answers,
-        jobs=STUDY.benchmarks,
+        settings=json.dumps(recorded_settings(study)),
+        registry=this_run.registry_file,
+        models=this_run.names(colours=True),
+        missing=this_run.missing_option(this_run.missing),
+        trained=options(trained=displays.trained),
+        answers=paths.answers,
+        jobs=paths.benchmarks,
         code=digest_code(),
     message:
         "Recording what the study is"

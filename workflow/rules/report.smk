@@ -1,25 +1,19 @@
 # One page with everything on it: each benchmark of the study adds its part, its tables and its figures.
 
 
-#: The modules that compose them.
-CODE_OF_PAGE = [CORE] + [
-    one.page.compose.__module__ for one in benchmarks.of_study(study) if one.page
-]
-
-
 rule build_report:
     """The report: tables, figures, what they say and how they were made, as one HTML page that opens offline."""
     input:
-        summary_tables=[page.summary for page in PAGES],
-        tables=benchmarks.display_files(ANSWERED, registry, "table", "json"),
-        figures=benchmarks.display_files(ANSWERED, registry, "figure", "svg"),
-        notebooks=[path for page in PAGES for path in page.notebooks],
-        made_from=[path for page in PAGES for path in page.made_from],
-        comparison_tables=COMPARED,
-        item_tables=[page.item_text for page in PAGES if page.item_text],
-        record=STUDY.record,
-        archive=ARCHIVE_NOTE,
-        rulegraph=in_repository("resources/rulegraph.svg"),
+        summary_tables=displays.of_pages("summary"),
+        tables=displays.files("table", "json"),
+        figures=displays.files("figure", "svg"),
+        notebooks=displays.of_pages("notebooks"),
+        made_from=displays.of_pages("made_from"),
+        comparison_tables=displays.compared,
+        item_tables=displays.of_pages("item_text"),
+        record=paths.record,
+        archive=displays.note,
+        rulegraph=from_here("resources/rulegraph.svg"),
     output:
         page="<results>/report.html",
     log:
@@ -30,12 +24,12 @@ rule build_report:
     conda:
         "../../envs/analysis.yaml"
     params:
-        registry=registry_file,
-        models=NAMES,
-        headlines=options(headlines=[page.eval_type for page in PAGES]),
+        registry=this_run.registry_file,
+        models=this_run.names(),
+        headlines=options(headlines=displays.of_pages("eval_type")),
         study=study["study"],
-        code=[digest_code(name, displays=True) for name in CODE_OF_PAGE],
-        beside=options(beside=extensions.pages_of(study, STUDY.root)),
+        code=displays.code_of_page,
+        beside=options(beside=extensions.pages_of(study, paths.root)),
     message:
         "Building the report"
     shell:
@@ -54,10 +48,10 @@ rule report:
 rule tables:
     """All tables."""
     input:
-        benchmarks.display_files(ANSWERED, registry, "table"),
+        displays.files("table"),
 
 
 rule figures:
     """All figures."""
     input:
-        benchmarks.display_files(ANSWERED, registry, "figure"),
+        displays.files("figure"),

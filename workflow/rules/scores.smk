@@ -4,8 +4,8 @@
 rule summarize:
     """Means per model and group, with intervals."""
     input:
-        answers=by_wildcard("benchmark", partial(analysed_answers, "summarize")),
-        others=by_wildcard("benchmark", partial(analysed_others, "summarize")),
+        answers=this_run.read_by("summarize"),
+        others=this_run.read_besides("summarize"),
     output:
         summary_table="<results>/{benchmark}/summaries.parquet",
     log:
@@ -13,14 +13,15 @@ rule summarize:
     benchmark:
         "<benchmarks>/summarize/{benchmark}.tsv"
     wildcard_constraints:
-        benchmark=one_of(ANALYSED),
-    localrule: True
+        benchmark=one_of(this_run.analysed),
+    group:
+        "analysis"
     conda:
         "../../envs/analysis.yaml"
     params:
-        stated=by_wildcard("benchmark", partial(analysed_options, "summarize")),
-        missing=missing_of_benchmark,
-        code=code_of_benchmark,
+        stated=this_run.stated_for("summarize"),
+        missing=this_run.missing_of_benchmark,
+        code=this_run.code_of_benchmark,
     message:
         "Summarising accuracy ({wildcards.benchmark})"
     shell:
@@ -30,8 +31,8 @@ rule summarize:
 rule compare:
     """Is one model better than another, or than a baseline? Paired tests, overall and by group."""
     input:
-        answers=by_wildcard("benchmark", partial(analysed_answers, "compare")),
-        others=by_wildcard("benchmark", partial(analysed_others, "compare")),
+        answers=this_run.read_by("compare"),
+        others=this_run.read_besides("compare"),
     output:
         comparison_table="<results>/{benchmark}/comparisons.parquet",
     log:
@@ -39,14 +40,15 @@ rule compare:
     benchmark:
         "<benchmarks>/compare/{benchmark}.tsv"
     wildcard_constraints:
-        benchmark=one_of(ANALYSED),
-    localrule: True
+        benchmark=one_of(this_run.analysed),
+    group:
+        "analysis"
     conda:
         "../../envs/analysis.yaml"
     params:
-        stated=by_wildcard("benchmark", partial(analysed_options, "compare")),
-        missing=missing_of_benchmark,
-        code=code_of_benchmark,
+        stated=this_run.stated_for("compare"),
+        missing=this_run.missing_of_benchmark,
+        code=this_run.code_of_benchmark,
     message:
         "Comparing models in pairs ({wildcards.benchmark})"
     shell:

@@ -12,7 +12,7 @@ from worldprobe_authoring.parts import (
     PAIR,
     PARTS,
     SPLIT,
-    parts_of,
+    split_of_templates,
 )
 from worldprobe_authoring.split import read_scales, split_by_situation, split_text
 
@@ -28,7 +28,7 @@ def second():
 def halves(second):
     """The templates of each part of the split that ships."""
     materials, templates = second
-    part = parts_of(templates, materials.source)
+    part = split_of_templates(templates, materials.source)
     return [templates[part == name] for name in PARTS]
 
 
@@ -96,7 +96,11 @@ def test_pairs_that_share_a_concept_or_a_situation_stay_together():
 def test_concepts_of_one_scale_are_on_one_side(second):
     materials, templates = second
     scales = read_scales(materials.source)
-    pairs = templates[PAIR].assign(part=parts_of(templates, materials.source)).drop_duplicates()
+    pairs = (
+        templates[PAIR]
+        .assign(part=split_of_templates(templates, materials.source))
+        .drop_duplicates()
+    )
     part = pd.concat([pairs.set_index(name)["part"] for name in ("concept_a", "concept_b")])
     assert len(scales) > 40
     for scale in set(scales.values()):

@@ -30,7 +30,7 @@ from worldprobe.report.model_names import Roster
 from worldprobe.settings import read_study
 from worldprobe_authoring.search import Wordings, search_folder
 from worldprobe_explorer import settings
-from worldprobe_explorer.rows import LOGPROBS, Rows, Run, read_rows
+from worldprobe_explorer.rows import LOGPROBS, Rows, Run, _again, read_page_rows
 from worldprobe_explorer.worth import _p_below, worth_looking
 
 OWN = "# worldprobe canary 1"
@@ -111,6 +111,23 @@ def test_the_command_that_asks_again_asks_this_item(tables, tiny_checkpoint, tmp
     assert run(f"pick {tables[0]} nope --out one.parquet") == 2
 
 
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        ({"engine": "openai", "dtype": "the server's"}, ["--endpoint=URL"]),
+        ({"engine": "rule", "dtype": "none"}, []),
+        ({"engine": "vllm", "dtype": "bfloat16"}, ["--dtype=bfloat16"]),
+        ({"engine": "not-installed", "dtype": "float32"}, []),
+    ],
+)
+def test_the_command_that_asks_again_has_the_options_that_the_engine_takes(made, words):
+    """A server's answers were to be asked again with the dtype "the server's", which is refused."""
+    said = _again("score logprobs", Provenance(model="m", checkpoint="c", **made))
+    assert f"--engine={made['engine']}" in said
+    given = [word for word in said.split() if word.startswith(("--dtype", "--endpoint"))]
+    assert given == words, said
+
+
 #: The solver, asked about trials.
 SOLVER = "--engine rule --checkpoint solver --model rule_solver --prompting basic"
 
@@ -182,7 +199,7 @@ def test_one_and_two_are_one_answer_and_samples_are_averaged():
     second = first.assign(sample=1, answer="3")
     both = pd.concat([first, second]).sort_values(["trial_id", "prompting", "sample"])
     write_table(both, Replies, "replies.parquet", read_provenance("replies.parquet"))
-    [solver] = read_rows([Path("test.parquet"), Path("replies.parquet")]).runs
+    [solver] = read_page_rows([Path("test.parquet"), Path("replies.parquet")]).runs
     gold = read_trials("test.parquet")["gold"].map(ANSWER_OF)
     assert solver.right.tolist() == [1.0 if answer == "3" else 0.5 for answer in gold]
     assert {reply["answer"] for reply in solver.replies} == {"1 | 3", "2 | 3", "3 | 3"}
@@ -194,11 +211,11 @@ def test_answers_find_their_table_by_its_digest(tables, tmp_path):
     twin = tmp_path / "twin.parquet"
     write_table(items.assign(domain="other"), Items, twin, Provenance(canary=OWN))
     with pytest.raises(UserError, match="ids are in several"):
-        read_rows([tables[0], twin, tables[1]])
+        read_page_rows([tables[0], twin, tables[1]])
     scores = read_table(tables[1], TargetScores)
     inputs = {"items": digest_file(twin)}
     write_table(scores, TargetScores, tables[1], Provenance(model="mine", inputs=inputs))
-    [scored] = read_rows([tables[0], twin, tables[1]]).runs
+    [scored] = read_page_rows([tables[0], twin, tables[1]]).runs
     assert sorted(scored.rows) == list(range(len(items), 2 * len(items)))
 
 
@@ -209,7 +226,7 @@ def test_answers_to_another_table_with_equal_ids_are_refused(tables, tmp_path):
     twin = tmp_path / "twin.parquet"
     write_table(items.assign(context1="Other."), Items, twin, Provenance(canary=OWN))
     with pytest.raises(UserError, match="another table"):
-        read_rows([twin, tables[1]])
+        read_page_rows([twin, tables[1]])
 
 
 @pytest.mark.parametrize("lacks", ["one way", "both ways"])
@@ -225,7 +242,7 @@ def test_what_was_not_answered_counts_as_judge_counts_it(tables, tmp_path, lacks
     write_table(both, Responses, tables[2], made)
     out = tmp_path / "judged.parquet"
     assert run(f"judge {tables[0]} {tables[2]} --out {out}") == 0
-    rows = read_rows([tables[0], tables[2], out])
+    rows = read_page_rows([tables[0], tables[2], out])
     choice, likert, *judged = rows.runs
     assert [one.way for one in judged] == [choice.way, likert.way]
     for answered, alone in zip((choice, likert), judged, strict=True):
@@ -245,7 +262,7 @@ def test_answers_to_several_tables_are_one_run(tables, tmp_path):
         frame = frame.assign(item_id="twin-" + frame["item_id"])
         paths.append(tmp_path / f"{place}.parquet")
         write_table(frame, contract, paths[-1], read_provenance(tables[frame is not items]))
-    rows = read_rows(paths)
+    rows = read_page_rows(paths)
     [both] = rows.runs
     assert sorted(both.rows) == list(range(2 * len(items)))
     assert both.numbers is not None
@@ -268,7 +285,7 @@ def test_official_results_find_their_set_and_a_trial_is_picked(tmp_path, monkeyp
     ]
     results = Path("basic___m___results.jsonl")
     results.write_text("\n".join(lines) + "\n")
-    [answered] = read_rows([Path("b.jsonl"), Path("a.jsonl"), results]).runs
+    [answered] = read_page_rows([Path("b.jsonl"), Path("a.jsonl"), results]).runs
     assert answered.rows.tolist() == list(range(len(trials), 2 * len(trials)))
     assert set(answered.right) == {1.0}
     trial = trials["trial_id"][0]
@@ -280,14 +297,14 @@ def test_people_rated_the_first_condition(tables, tmp_path):
     """Conditions of a study have equal ids, and ratings do not say which items they are about."""
     items, twin = read_table(tables[0], Items), tmp_path / "twin.parquet"
     write_table(items.assign(context1="Other."), Items, twin, Provenance(canary=OWN))
-    rows = read_rows([tables[0], twin, tables[3]])
+    rows = read_page_rows([tables[0], twin, tables[3]])
     assert sorted(rows.people) == list(range(len(items)))
 
 
 def test_judgements_alone_are_a_run(tables, tmp_path):
     out = tmp_path / "judged.parquet"
     assert run(f"judge {tables[0]} {tables[1]} --out {out}") == 0
-    scored, judged = read_rows([tables[0], tables[1], out]).runs
+    scored, judged = read_page_rows([tables[0], tables[1], out]).runs
     assert judged.right.tolist() == scored.right.tolist()
     assert judged.numbers is None
     assert judged.pairing.tolist() == scored.pairing.tolist()
@@ -319,7 +336,7 @@ def test_prompts_are_those_that_were_sent(item_table, tiny_checkpoint, tmp_path)
     assert replies.loc[is_meant, "prompt_digest"].tolist() == [digest]
     replies["prompt_digest"] = "0" * 64
     write_table(replies, Responses, out, read_provenance(out))
-    assert read_rows([item_table, out]).runs[0].prompt == ""
+    assert read_page_rows([item_table, out]).runs[0].prompt == ""
 
 
 def test_minimal_pairs_have_their_texts_where_their_file_is_given(tiny_checkpoint, tmp_path):
@@ -328,14 +345,14 @@ def test_minimal_pairs_have_their_texts_where_their_file_is_given(tiny_checkpoin
     keys = "title: Pairs\nquestion: Which?\nreference: none\ndata: [data.csv]\n"
     pairs.write_text(keys + "targets: [good, bad]\ngroups: {field: field}\n")
     assert run(f"ask {pairs} --checkpoint {tiny_checkpoint()} --model mine --out {scores}") == 0
-    alone, texts = read_rows([scores]), read_rows([pairs, scores])
+    alone, texts = read_page_rows([scores]), read_page_rows([pairs, scores])
     assert alone.frame["domain"].tolist() == ["agreement"]
     assert "target1" not in alone.frame
     assert texts.frame["target1"].tolist() == ["The cat sits."]
     assert texts.runs[0].right.tolist() == alone.runs[0].right.tolist()
     (tmp_path / "data.csv").write_text("good,bad,field\nThe dog sits.,The dog sit.,agreement\n")
     with pytest.raises(UserError, match="another table"):
-        read_rows([pairs, scores])
+        read_page_rows([pairs, scores])
 
 
 def test_a_protected_item_is_picked_outside_version_control_only(tables, tmp_path):

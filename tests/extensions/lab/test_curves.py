@@ -26,7 +26,7 @@ from worldprobe_lab.curves import (
     compare_series,
     crossing,
     differences,
-    estimate,
+    estimate_curves,
     fall_of,
     onset_of,
     trace,
@@ -43,7 +43,7 @@ def curve_of(means: list[float], spread: float = 0.02, pairs: int = 30):
         + rng.normal(0, spread, (1, len(cluster)))
         + rng.normal(0, spread, (len(means), len(cluster)))
     )
-    return estimate(STEPS, values[None], cluster, version)
+    return estimate_curves(STEPS, values[None], cluster, version)
 
 
 def cells(
@@ -141,7 +141,7 @@ def test_a_checkpoint_at_which_all_clusters_are_alike_has_no_band():
 def test_two_checkpoints_at_which_all_clusters_are_alike_say_nothing_of_a_fall():
     cluster = np.arange(8)
     values = np.stack([np.full(8, 0.7), np.full(8, 0.6), 0.5 + 0.04 * np.arange(8)])
-    assert fall_of(estimate(np.array([1.0, 2, 3]), values[None], cluster))["fall"] == 0
+    assert fall_of(estimate_curves(np.array([1.0, 2, 3]), values[None], cluster))["fall"] == 0
 
 
 def test_bands_and_falls_of_six_pairs_of_concepts_hold_too(measurement):

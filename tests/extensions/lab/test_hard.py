@@ -8,10 +8,10 @@ import pytest
 
 from worldprobe.benchmarks.worldsense.problems.problems import Cell, cells, cores, numbers_in
 from worldprobe.benchmarks.worldsense.problems.worlds import before
-from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD
 from worldprobe_lab.hard import Candidate, balance, view_of
+from worldprobe_lab.problem_families import HARD
 
-EVERY = cells((3, 4, 5, 6, 7, 8), HARD)
+EVERY = cells((3, 4, 5, 6, 7, 8), HARD.problems)
 
 
 def is_balanced(found: list[Candidate]) -> bool:

@@ -37,7 +37,6 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     rename,
 )
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
-from worldprobe.benchmarks.worldsense.skins.vocabulary import MOTION
 from worldprobe.benchmarks.worldsense.trials.trial_maker import n_facts
 from worldprobe.contracts import read_table, write_table
 from worldprobe.provenance import Provenance
@@ -49,6 +48,7 @@ from worldprobe_lab.motion import (
     view_incomplete,
 )
 from worldprobe_lab.motion_displays import motion, motion_lines
+from worldprobe_lab.problem_families import MOTION
 
 
 def view_moving(description: Description, query: Relation) -> tuple[object, ...]:
@@ -79,7 +79,7 @@ def view_moving(description: Description, query: Relation) -> tuple[object, ...]
 def kept() -> list[Cell]:
     return [
         cell
-        for cell in cells((4, 5, 6), MOTION)
+        for cell in cells((4, 5, 6), MOTION.problems)
         if (cell.size < 6 or cell.complexity == 2) and cores(cell)
     ]
 
@@ -242,7 +242,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_accuracy_by_changes_is_in_a_table_and_a_figure(summaries: Path) -> None:
     rows = read_table(summaries, Summaries)
     table = motion(rows, Roster()).frame.query("axis == 'changes'").set_index("problem")
-    for problem in MOTION:
+    for problem in MOTION.problems:
         means = [table.loc[problem, f"{number}_mean"] for number in range(7)]
         none = [float("nan")] if problem in ("Consist.motion", "Infer.before") else [1.0]
         assert means == pytest.approx([*none, 1, 1, 0, 0, 0, 0], nan_ok=True)

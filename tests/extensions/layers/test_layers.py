@@ -62,8 +62,8 @@ def test_a_norm_may_be_wider_than_its_head(tiny_checkpoint):
     ("model", "fault"),
     [
         ("nope", "nope is no model of the study."),
-        ("masked", "is no causal model"),
-        ("served", "is no causal model"),
+        ("masked", "cannot be read"),
+        ("served", "cannot be read"),
     ],
 )
 def test_a_study_names_models_whose_layers_can_be_read(model, fault):

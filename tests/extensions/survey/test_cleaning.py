@@ -21,7 +21,7 @@ from worldprobe_survey.cleaning import (
     clean,
     correlate_people,
     read_answers,
-    split_half,
+    reliability_of_answers,
 )
 from worldprobe_survey.contracts import (
     CleaningSteps,
@@ -468,7 +468,7 @@ def test_the_interval_of_a_reliability_contains_the_true_one_with_three_people()
             "list": "l",
             "cell": np.tile(np.arange(sentences), people),
         }
-        found = split_half(pd.DataFrame(cells | {"value": values.ravel()}), 6, 0)
+        found = reliability_of_answers(pd.DataFrame(cells | {"value": values.ravel()}), 6, 0)
         assert found is not None
         reliability = np.corrcoef(values.mean(axis=0), others)[0, 1] ** 2
         is_inside.append(found.low <= reliability <= found.high)

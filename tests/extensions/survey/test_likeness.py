@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.analysis.judge import Evidence
-from worldprobe.benchmarks.ewok.contracts import Items, Likeness, Ratings, TargetScores
-from worldprobe.benchmarks.ewok.ratings import people_differ
-from worldprobe.benchmarks.ewok.tables.people import likeness_to_people
+from worldprobe.benchmarks.ewok.analysis.judge import Evidence, people_differ
+from worldprobe.benchmarks.ewok.contracts import Items, Ratings, TargetScores
 from worldprobe.cli import main
 from worldprobe.contracts import read_table, validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
+from worldprobe_survey.accuracy_displays import likeness_to_people
+from worldprobe_survey.contracts import Likeness
 from worldprobe_survey.people import (
     find_ceiling,
     measure_likeness,

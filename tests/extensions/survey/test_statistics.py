@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from worldprobe.benchmarks.ewok.contracts import Agreements, HumanStatistics, Ratings
-from worldprobe.benchmarks.ewok.figures.paradigms import draw_human_agreement as draw
-from worldprobe.benchmarks.ewok.tables.people import human_accuracy
+from worldprobe.benchmarks.ewok.contracts import Agreements, Ratings
 from worldprobe.contracts import validate
+from worldprobe_survey.accuracy_displays import draw_human_agreement as draw
+from worldprobe_survey.accuracy_displays import human_accuracy
 from worldprobe_survey.cleaning import clean, read_answers
+from worldprobe_survey.contracts import HumanStatistics
 from worldprobe_survey.lists import build_lists, digest_lists, find_preference
 from worldprobe_survey.people import (
     Adder,

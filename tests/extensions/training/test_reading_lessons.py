@@ -20,8 +20,8 @@ from worldprobe_training.reading_lessons import (
     ReadingLesson,
     draw_lessons,
     pieces_of,
-    tokens_of,
-    words_of,
+    tokens_of_skins,
+    words_of_skin,
 )
 from worldprobe_training.tokenizer import UNKNOWN, phrase_tokenizer
 from worldprobe_training.trainings import ReadingLessons
@@ -103,7 +103,7 @@ def test_no_lesson_has_a_relation_an_entity_or_a_description_of_a_test() -> None
 
 def test_tokens_cover_every_trial_and_every_lesson() -> None:
     skins = read_skins()
-    tokenizer = phrase_tokenizer(tokens_of(skins))
+    tokenizer = phrase_tokenizer(tokens_of_skins(skins))
     texts = [
         " ".join(text for text, _ in lesson)
         for lesson in islice(draw_lessons(EVERYTHING, SKINS), 100)
@@ -139,7 +139,7 @@ def test_lessons_in_the_words_of_tests_are_found() -> None:
         assert check.found_in([f"{situation}: {with_entities}."]), skin.name
         words = set(pieces_of([skin.clauses["before"]]))
         if not any(
-            words <= set(pieces_of(words_of(other))) for other in SKINS if other.use == "train"
+            words <= set(pieces_of(words_of_skin(other))) for other in SKINS if other.use == "train"
         ):
             with_relation = render_clause(before(0, 1), foreign.entities[:2], skin, flip=False)
             assert check.found_in([f"{situation}: {with_relation}."]), skin.name

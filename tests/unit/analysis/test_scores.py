@@ -13,7 +13,7 @@ from worldprobe.analysis.comparisons import compare_pairs, compare_scores, corre
 from worldprobe.analysis.summaries import Group, summarize_scores
 from worldprobe.contracts import column, validate
 from worldprobe.contracts.results import ALL, OVERALL, Comparisons, Scores, Summaries
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError, UserError
 from worldprobe.report.page import render_template
 
 
@@ -105,8 +105,11 @@ def test_models_are_compared_on_the_units_that_both_have(scores: pd.DataFrame) -
         pytest.approx((wide["good"] - wide["poor"]).mean()),
     )
     assert row["p"] <= row["p_holm"] < 0.01
-    with pytest.raises(UserError, match="no two models"):
+    with pytest.raises(UserError, match="fewer than two models"):
         compare_scores(scores[scores["model"] == "good"])
+    apart = scores["unit"].where(scores["model"] == "good", "q" + scores["unit"])
+    with pytest.raises(TooLittleError, match="no two models"):
+        compare_scores(scores[scores["model"] != "poor"].assign(unit=apart))
 
 
 def test_no_number_of_comparisons_makes_a_clear_difference_uncertain() -> None:

@@ -22,6 +22,7 @@ from worldprobe.benchmark import (
     table,
 )
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
+from worldprobe.cli.report import declared_displays
 from worldprobe.errors import UserError
 from worldprobe.settings import Block
 
@@ -138,6 +139,20 @@ def test_a_declaration_says_what_its_function_does_not():
     )
     assert both.inputs_of({"study": "mine"}, "results") == ["mine.parquet"]
     assert both.paths("results")[0] == "results/tables/twice.csv"
+
+
+def test_options_that_are_stated_for_help_are_those_of_benchmarks_and_displays():
+    """Help of ``evaluate``, ``table`` and ``figure`` loads no benchmark."""
+    stated = extensions.options_of_evaluation()
+    evaluations = {name: one.evaluation for name, one in benchmarks.benchmarks().items()}
+    assert {name: kind for name, (_, kind) in stated.items()} == {
+        name: one.options for name, one in evaluations.items() if one and one.options
+    }
+    assert {name: title for name, (title, _) in stated.items()} == {
+        name: benchmarks.find(name).title for name in stated
+    }
+    declared = {option for display in declared_displays() for option in display.options}
+    assert declared == {*extensions.options_of_displays()}
 
 
 def test_displays_are_found_once_where_they_are_declared():

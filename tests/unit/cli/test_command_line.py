@@ -3,11 +3,14 @@ secret, output may be closed.
 """
 
 from contextlib import nullcontext
+from inspect import signature
+from typing import Annotated
 
 import pytest
+from cyclopts import Parameter
 
 from worldprobe import cli
-from worldprobe.cli import analysis
+from worldprobe.cli import analysis, parsing
 from worldprobe.errors import CombinedError, UserError
 
 
@@ -71,7 +74,7 @@ def test_where_no_study_is_none_is_looked_at(capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "words",
     [
-        "items fill x builtin --mode fixed --out fixed",
+        "items fill x y --mode fixed --out fixed",
         "worldsense start-model x --architecture llama --out llama",
         "worldsense finetune x x --out basic",
         "explore x --title likert --out likert",
@@ -111,3 +114,13 @@ def test_every_one_of_several_errors_is_printed_with_its_file(capsys, tmp_path, 
     told = capsys.readouterr().err
     assert told.count(f"error: {file}\n") == 2
     assert "problem: b." in told
+
+
+def test_a_help_text_makes_no_option_a_path():
+    """A text whose help mentions a Path was taken for a file."""
+
+    def command(name: Annotated[str, Parameter(help="Path is a class")]) -> None:
+        """A command."""
+
+    call = parsing.Call("command", command, signature(command).bind("x"))
+    assert call.places == {"name": []}

@@ -86,8 +86,8 @@ def test_several_conditions_are_answered_from_one_loading_each_with_its_own_prom
     from worldprobe.models import loading
 
     loads = []
-    load = loading.load
-    monkeypatch.setattr(loading, "load", lambda *args: loads.append(1) or load(*args))
+    load = loading.load_checkpoint
+    monkeypatch.setattr(loading, "load_checkpoint", lambda *args: loads.append(1) or load(*args))
     other = tmp_path / "other.parquet"
     frame = read_table(item_table, Items)
     write_table(frame[frame.version == 0], Items, other, Provenance(canary="test canary"))

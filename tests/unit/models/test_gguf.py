@@ -349,7 +349,7 @@ def test_llama_cpp_4040_every_tool_that_reads_the_folder_adds_the_same_start_tok
     ids = by_transformers("The piano")["input_ids"]
     assert ids.count(start) == count
     assert ids[:1] == [start][:count] or not count
-    by_tokenizers = tokenizers.load(str(folder), "tiny")
+    by_tokenizers = tokenizers.open_tokenizer(str(folder), "tiny")
     assert by_tokenizers("The piano")["input_ids"] == ids
     assert by_tokenizers.states_start is bool(count)
     settings = json.loads((folder / "tokenizer_config.json").read_text())
@@ -392,7 +392,7 @@ def test_weights_in_several_files_are_the_same(
 
 
 def test_a_tensor_is_read_piece_by_piece(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = gguf_file.read(write())
+    file = gguf_file.read_gguf(write())
     tensor = next(one for one in file.tensors if one.name == "token_embd.weight")
     whole = file.values(tensor)
     monkeypatch.setattr(gguf_file, "PIECE", 1000)

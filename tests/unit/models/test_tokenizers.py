@@ -255,7 +255,7 @@ def test_a_sentencepiece_model_that_transformers_reads_otherwise_is_refused(
     )
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
     with pytest.raises(UserError, match=r"(tokenizer|mine|spiece)\.model") as refused:
-        own_tokenizers.load(str(tmp_path), "mine")
+        own_tokenizers.open_tokenizer(str(tmp_path), "mine")
     assert "not certain" in str(refused.value)
 
 
@@ -269,11 +269,11 @@ def test_a_cased_vocabulary_of_which_the_class_takes_small_letters_only_is_refus
     )
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
     with pytest.raises(UserError, match="do_lower_case"):
-        own_tokenizers.load(str(tmp_path), "mine")
+        own_tokenizers.open_tokenizer(str(tmp_path), "mine")
     (tmp_path / "tokenizer_config.json").write_text(
         json.dumps({"tokenizer_class": "BertTokenizer", "do_lower_case": False})
     )
     assert (
-        own_tokenizers.load(str(tmp_path), "mine").tokenize("Ana")
+        own_tokenizers.open_tokenizer(str(tmp_path), "mine").tokenize("Ana")
         == tokenizer.encode("Ana", add_special_tokens=False).tokens
     )

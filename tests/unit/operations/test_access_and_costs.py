@@ -9,7 +9,7 @@ import pytest
 from worldprobe.benchmarks import downloads, without_downloads
 from worldprobe.operations import access, costs
 from worldprobe.operations.settings import StudySettings, read_files
-from worldprobe.operations.status import left_out, missing_models, refused, unfetched
+from worldprobe.operations.status import not_rehearsed, refused
 from worldprobe.settings import read_yaml
 
 Papers = Callable[[], StudySettings]
@@ -31,12 +31,6 @@ def papers(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     return lambda: read_files([repository / "config" / "paper.yaml"])
 
 
-def fail(kind: str, name: str, problem: str = "cannot be reached.") -> None:
-    log = Path("results/paper/logs", kind, f"{name}.log")
-    log.parent.mkdir(parents=True, exist_ok=True)
-    log.write_text(f"error: {name}\n  problem: {problem}\n  fix: Try again.\n")
-
-
 def test_a_model_that_needs_a_token_or_a_key_is_named_and_the_others_go_on(
     papers: Papers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -45,9 +39,6 @@ def test_a_model_that_needs_a_token_or_a_key_is_named_and_the_others_go_on(
     assert set(reasons) == GATED
     assert "HF_TOKEN is not set" in reasons["gemma_2b"]
     assert "OPENAI_API_KEY is not set" in reasons["GPT4"]
-    missing = missing_models(study, without=reasons)
-    assert missing == reasons
-    assert left_out(study, missing, reasons, {}) == reasons
     monkeypatch.setenv("HF_TOKEN", "x")
     assert set(refused(study, registry)) == {"GPT3.5", "GPT4"}
     monkeypatch.setenv("OPENAI_API_KEY", "x")
@@ -64,26 +55,16 @@ def test_a_model_that_is_here_or_on_this_machines_server_needs_neither(
     assert access.refusal(registry["gemma_2b"]) == ""
 
 
-def test_a_download_that_failed_is_tried_again_at_once_and_left_alone_only_where_the_study_says_so(
-    papers: Papers,
-) -> None:
-    study, _, _, _ = papers()
-    fail("fetch_model/phi_1", "0123456789ab")
-    missing = missing_models(study)
-    assert missing == {"phi_1": "cannot be reached"}
-    assert left_out(study, missing, {}, {}) == {}
-    assert left_out(study | {"fetch_again": False}, missing, {}, {}) == missing
-
-
-def test_what_files_are_for_is_left_out_where_they_cannot_be_fetched(papers: Papers) -> None:
+def test_what_files_are_for_is_left_out_of_a_rehearsal_that_lacks_them(papers: Papers) -> None:
     study, _, _, _ = papers()
     needed = list(downloads(study))
     assert len(needed) == 34
-    for name in needed:
-        if "ewok-config" not in name:
-            fail("fetch_source", name.removeprefix("resources/downloads/"))
-    lacking = unfetched(study)
-    assert set(lacking) == {*needed} - {"resources/downloads/ewok-config.zip"}
+    assert not_rehearsed(study) == {}, "a run fetches them"
+    archive = Path("resources/downloads/ewok-config.zip")
+    archive.parent.mkdir(parents=True)
+    archive.touch()
+    lacking = not_rehearsed(study | {"rehearsal": True})
+    assert set(lacking) == {*needed} - {str(archive)}
     rest: Any = without_downloads(study, lacking)
     assert rest["benchmarks"] == ["ewok"]
     assert rest["worldsense"] is None
@@ -95,7 +76,8 @@ def test_what_files_are_for_is_left_out_where_they_cannot_be_fetched(papers: Pap
     [ngrams] = [name for name in needed if name.endswith("-q.gz")]
     Path(ngrams).parent.mkdir(parents=True)
     Path(ngrams).touch()
-    assert ngrams not in unfetched(study), "the user has put it there"
+    there = not_rehearsed(study | {"rehearsal": True})
+    assert ngrams not in there, "the user has put it there"
     some: Any = without_downloads(study, [name for name in needed if "ood" in name])
     assert some["worldsense"]["sets"] == ["test", "memorisation"]
     assert some["ewok"] == study["ewok"]

@@ -8,16 +8,41 @@ from pathlib import Path
 import pytest
 
 from worldprobe.errors import UserError
-from worldprobe.operations.resources import claim_gpus, limits
+from worldprobe.files import take_lock
+from worldprobe.operations import resources
+from worldprobe.operations.resources import claim_gpus, refuse_more_gpus
 from worldprobe.paths import PACKAGE
 
 
-def test_a_machine_with_one_gpu_runs_one_model_at_a_time_unless_told_otherwise() -> None:
-    assert limits({"small": 1}, (), gpus=1)["gpu"] == 1
-    assert limits({"small": 1}, (), gpus=0)["gpu"] == 1  # on the CPU, one at a time
-    assert limits({"small": 1}, (), gpus=4)["gpu"] == 4
-    assert "gpu" not in limits({"small": 1}, {"gpu"}, gpus=1)
-    assert limits({}, (), gpus=0)["mem_mb"] > 100
+def test_a_model_that_needs_more_gpus_than_there_are_is_refused() -> None:
+    refuse_more_gpus({"small": 1}, 1)
+    refuse_more_gpus({"small": 2}, 0)  # on the CPU
+    with pytest.raises(UserError, match="needs 2 GPUs, and this machine has 1"):
+        refuse_more_gpus({"small": 1, "large": 2}, 1)
+
+
+def test_without_a_gpu_models_that_want_one_run_one_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resources, "visible_gpus", lambda _: [])
+    code = (
+        "import sys; from pathlib import Path; from worldprobe.operations import resources;"
+        "resources.visible_gpus = lambda _: []; resources.claim_gpus(2, {}, Path(sys.argv[1]));"
+        " print('has it', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, text=True, **pipes) as other:
+        assert other.stdout
+        assert other.stdin
+        assert other.stdout.readline().strip() == "has it"
+        with pytest.raises(TimeoutError):
+            take_lock(tmp_path / "cpu.lock", patience=0)
+        other.stdin.close()
+    mine: dict[str, str] = {}
+    assert claim_gpus(1, mine, tmp_path) == []
+    assert mine == {}, "the CPU is no GPU"
 
 
 def test_each_process_takes_gpus_that_no_other_has(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.analysis.comparisons import place
+from worldprobe.analysis.comparisons import above_or_below
 from worldprobe.report.findings import against_chance, lead_values
 from worldprobe.report.model_names import Roster
 
@@ -82,7 +82,13 @@ def test_missing_intervals_and_near_ties_are_neither_right_nor_wrong():
             "n_near_ties": [0, 0, 0, 0, 4758],
         }
     )
-    assert place(rows).tolist() == ["no interval", "no interval", "above", "below", "near ties"]
+    assert above_or_below(rows).tolist() == [
+        "no interval",
+        "no interval",
+        "above",
+        "below",
+        "near ties",
+    ]
 
 
 def test_a_model_is_above_chance_alone_in_a_comparison_and_beside_one_other_or_in_none():
@@ -98,5 +104,5 @@ def test_a_model_is_above_chance_alone_in_a_comparison_and_beside_one_other_or_i
             "n_clusters": 30,
         }
     )
-    assert [place(rows[:n]).iloc[0] for n in (1, 2, 3)] == ["above", "above", "open"]
-    assert place(rows, n_intervals=1).tolist() == ["above", "open", "open"]
+    assert [above_or_below(rows[:n]).iloc[0] for n in (1, 2, 3)] == ["above", "above", "open"]
+    assert above_or_below(rows, n_intervals=1).tolist() == ["above", "open", "open"]

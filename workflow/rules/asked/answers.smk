@@ -15,7 +15,7 @@ for asked, is_served in (
         name:
             f"{asked.rule}_server" if is_served else asked.rule
         input:
-            weights=weight_inputs,
+            weights=this_run.weights,
             files=asked_files,
         output:
             scores=f"<results>/{asked.name}/scores/{{model}}.parquet",
@@ -24,22 +24,23 @@ for asked, is_served in (
         benchmark:
             f"<benchmarks>/{asked.rule}/{{model}}.tsv"
         wildcard_constraints:
-            model=one_of(SERVED if is_served else NOT_SERVED),
+            model=one_of(this_run.served if is_served else this_run.not_served),
+        retries: this_run.retries
         localrule: is_served
         conda:
-            engine_environment
-        threads: threads_needed
+            this_run.engine_environment
+        threads: this_run.threads
         resources:
-            **machine(),
+            **this_run.machine(),
         params:
             benchmark=asked.source or asked.name,
             settings=json.dumps(study.get(asked.name, {})),
-            model=model_options,
-            kept_since=kept_since(asked.rule),
-            contents=contents(own_weights, asked_files),
+            model=this_run.model_options,
+            contents=digest_edited(this_run.own_weights, asked_files),
             method=asked.asking.method,
         message:
-            f"Asking {{wildcards.model}} ({{params.benchmark}}){REQUEST}"
+            f"Asking {{wildcards.model}} ({{params.benchmark}}){this_run.request}"
         shell:
-            "worldprobe ask {params.benchmark:q} --settings {params.settings:q} {params.model}"
-            " --gpus {resources.devices} {params.kept_since} --out {output.scores:q} &> {log:q}"
+            "worldprobe attempt {wildcards.model:q} --tries-left {resources.tries_left} --inputs {input.weights:q} --"
+            " ask {params.benchmark:q} --settings {params.settings:q} {params.model}"
+            " --gpus {resources.devices} --kept-since {resources.kept_since} --out {output.scores:q} &> {log:q}"

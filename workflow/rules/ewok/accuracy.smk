@@ -9,13 +9,14 @@ rule judge:
     output:
         judgement_tables=expand(
             "<ewok>/judgements/{{condition}}/{eval_type}/{{model}}.parquet",
-            eval_type=ewok["eval_types"],
+            eval_type=ewok.block["eval_types"],
         ),
     log:
         "<logs>/judge/{condition}/{model}.log",
     benchmark:
         "<benchmarks>/judge/{condition}/{model}.tsv"
-    localrule: True
+    group:
+        "judging"
     conda:
         "../../../envs/analysis.yaml"
     params:
@@ -23,14 +24,15 @@ rule judge:
     message:
         "Judging {wildcards.model} ({wildcards.condition})"
     shell:
-        "worldprobe judge {input.item_table:q} {input.evidence:q} --model {wildcards.model:q}"
+        "worldprobe attempt {wildcards.model:q} --inputs {input.evidence:q} --"
+        " judge {input.item_table:q} {input.evidence:q} --model {wildcards.model:q}"
         " --out {output.judgement_tables:q} &> {log:q}"
 
 
 rule agree:
     """Choice against the choice that Likert ratings imply: confusion matrices."""
     input:
-        judgement_tables=ewok_outputs.prompted_judgements(ANSWERED),
+        judgement_tables=ewok_outputs.prompted_judgements(this_run.asked),
         people=ewok_outputs.human_matrix(study),
     output:
         agreement_table="<ewok>/agreements.parquet",
@@ -38,12 +40,13 @@ rule agree:
         "<logs>/agree.log",
     benchmark:
         "<benchmarks>/agree.tsv"
-    localrule: True
+    group:
+        "analysis"
     conda:
         "../../../envs/analysis.yaml"
     params:
         people=options(people=ewok_outputs.human_matrix(study)),
-        missing=missing,
+        missing=this_run.missing_option(),
         code=digest_code(),
     message:
         "Comparing choices with ratings"
@@ -54,7 +57,7 @@ rule agree:
 rule correlate:
     """Correlation of accuracy with that of baselines, sentence length and word frequency, model by model."""
     input:
-        judgement_tables=ewok_outputs.judgements(ANSWERED, ["logprobs"])
+        judgement_tables=ewok_outputs.judgements(this_run.asked, ["logprobs"])
         + ewok_outputs.judgements_besides(study),
         feature_table=ewok_outputs.surface_features(study),
     output:
@@ -64,11 +67,12 @@ rule correlate:
         "<logs>/correlate.log",
     benchmark:
         "<benchmarks>/correlate.tsv"
-    localrule: True
+    group:
+        "analysis"
     conda:
         "../../../envs/analysis.yaml"
     params:
-        missing=missing,
+        missing=this_run.missing_option(),
         code=digest_code(),
     message:
         "Correlating accuracy with surface features"
@@ -83,23 +87,24 @@ rule check_reproduction:
         summary_table="<ewok>/summaries.parquet",
         item_table=ewok_outputs.item_table(study),
         coefficients=ewok_outputs.coefficients(study),
-        published=in_repository("resources/published/ewok.csv"),
-        sources=in_repository("resources/published/sources.yaml"),
-        materials=material_files,
+        published=from_here("resources/published/ewok.csv"),
+        sources=from_here("resources/published/sources.yaml"),
+        materials=ewok.material_files,
     output:
         reproduction_table="<ewok>/reproduction.parquet",
     log:
         "<logs>/check_reproduction.log",
     benchmark:
         "<benchmarks>/check_reproduction.tsv"
-    localrule: True
+    group:
+        "analysis"
     conda:
         "../../../envs/analysis.yaml"
     params:
         coefficients=options(coefficients=ewok_outputs.coefficients(study)),
         published=subpath(input.published, parent=True),
-        source=MATERIAL_SOURCE,
-        contents=contents(OWN_MATERIALS),
+        source=ewok.source,
+        contents=digest_edited(ewok.own_materials),
         code=digest_code(),
     message:
         "Comparing our numbers with the published ones"

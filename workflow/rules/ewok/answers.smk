@@ -5,8 +5,8 @@ rule score:
     """Scores and responses: what a model makes of every item of every condition, in every way of asking, loaded once."""
     input:
         item_tables=ewok_outputs.item_tables(study),
-        weights=weight_inputs,
-        prompts=PROMPT_FILES,
+        weights=this_run.weights,
+        prompts=ewok.prompt_files,
     output:
         evidence=ewok_outputs.evidence(study, "{model}"),
     log:
@@ -14,31 +14,32 @@ rule score:
     benchmark:
         "<benchmarks>/score/{model}.tsv"
     wildcard_constraints:
-        model=one_of(NOT_SERVED),
+        model=one_of(this_run.not_served),
+    retries: this_run.retries
     conda:
-        engine_environment
-    threads: threads_needed
+        this_run.engine_environment
+    threads: this_run.threads
     resources:
-        **machine(partial(needed, rule="score")),
+        **this_run.machine("score"),
     params:
-        model=model_options,
-        kept_since=kept_since("score"),
-        eval_types=",".join(ewok["eval_types"]),
-        asking=prompting_options,
-        contents=contents(own_weights, PROMPT_FILES),
+        model=this_run.model_options,
+        eval_types=",".join(ewok.block["eval_types"]),
+        asking=ewok.prompting,
+        contents=digest_edited(this_run.own_weights, ewok.prompt_files),
         method=methods.SCORE,
         reading=methods.READING,
     message:
-        f"Asking {{wildcards.model}} ({{params.eval_types}}){REQUEST}"
+        f"Asking {{wildcards.model}} ({{params.eval_types}}){this_run.request}"
     shell:
-        "worldprobe score all {input.item_tables:q} {params.model} --gpus {resources.devices} {params.kept_since}"
+        "worldprobe attempt {wildcards.model:q} --tries-left {resources.tries_left} --inputs {input.weights:q} --"
+        " score all {input.item_tables:q} {params.model} --gpus {resources.devices} --kept-since {resources.kept_since}"
         " --eval-types {params.eval_types:q} {params.asking} --out {output.evidence:q} &> {log:q}"
 
 
 use rule score as score_server with:
     """The same of a model on a server, asked from beside Snakemake."""
     wildcard_constraints:
-        model=one_of(SERVED),
+        model=one_of(this_run.served),
     localrule: True
     message:
         "Asking {wildcards.model} on its server ({params.eval_types})"

@@ -31,22 +31,26 @@ rule fetch_baseline:
         "<logs>/fetch_baseline/{baseline}/package.log",
     benchmark:
         "<benchmarks>/fetch_baseline/{baseline}.tsv"
+    retries: this_run.retries
     localrule: True
     conda:
         "../../../envs/scoring.yaml"
+    resources:
+        **this_run.patience(),
     params:
-        package=lookup(dpath="{baseline}", within=BASELINE_SOURCES),
+        package=lookup(dpath="{baseline}", within=ewok.sources),
     message:
         "Fetching what the baseline {wildcards.baseline} reads ({params.package})"
     shell:
-        "worldprobe baselines fetch {params.package:q} --out {output.facts:q} &> {log:q}"
+        "worldprobe attempt {wildcards.baseline} --stage fetch --tries-left {resources.tries_left} --"
+        " baselines fetch {params.package:q} --out {output.facts:q} &> {log:q}"
 
 
 rule judge_baseline:
     """Accuracy of a baseline: the cosine of target and context instead of a score."""
     input:
         item_table="<ewok>/items/{condition}.parquet",
-        source=baseline_files,
+        source=ewok.baseline_files,
     output:
         judgement_table="<ewok>/judgements/{condition}/{baseline}/{baseline}.parquet",
         similarity_table="<ewok>/baselines/{condition}/{baseline}.parquet",
@@ -54,18 +58,20 @@ rule judge_baseline:
         "<logs>/judge_baseline/{condition}/{baseline}.log",
     benchmark:
         "<benchmarks>/judge_baseline/{condition}/{baseline}.tsv"
-    localrule: True
+    group:
+        "judging"
     conda:
         "../../../envs/scoring.yaml"
     params:
-        source=baseline_source,
-        allow_pickle=options(ewok["baselines"]["word2vec"], ["allow_pickle"]),
-        contents=contents(by_wildcard("baseline", baseline_content)),
+        source=ewok.baseline_source,
+        allow_pickle=options(ewok.block["baselines"]["word2vec"], ["allow_pickle"]),
+        contents=digest_edited(ewok.baseline_content),
         code=digest_code(),
     message:
         "Judging items by {wildcards.baseline} ({params.source})"
     shell:
-        "worldprobe baselines judge {input.item_table:q} --by {wildcards.baseline:q} --source {params.source:q}"
+        "worldprobe attempt {wildcards.baseline} --inputs {input.source:q} --"
+        " baselines judge {input.item_table:q} --by {wildcards.baseline:q} --source {params.source:q}"
         " {params.allow_pickle} --similarities-out {output.similarity_table:q} --out {output.judgement_table:q} &> {log:q}"
 
 
@@ -73,25 +79,23 @@ rule measure_surface:
     """Number of words and mean log word frequency of every target with its contexts."""
     input:
         item_table=ewok_outputs.item_table(study),
-        frequency_files=ewok["baselines"]["frequency"]["files"],
+        frequency_files=ewok.frequency_files,
+        notes=ewok.frequency_notes,
     output:
         feature_table="<ewok>/surface_features.parquet",
     log:
         "<logs>/measure_surface.log",
     benchmark:
         "<benchmarks>/measure_surface.tsv"
-    localrule: True
+    group:
+        "judging"
     conda:
         "../../../envs/analysis.yaml"
     params:
-        frequency=options(
-            frequency=ewok["baselines"]["frequency"]["source"],
-            ngrams=ewok["baselines"]["frequency"]["files"],
-            compat=ewok["baselines"]["frequency"]["compat"],
-        ),
-        contents=contents(ewok["baselines"]["frequency"]["files"]),
+        frequency=ewok.frequency,
+        contents=digest_edited(ewok.frequency_files),
         code=digest_code(),
     message:
         "Measuring sentence length and word frequency"
     shell:
-        "worldprobe baselines measure-surface {input.item_table:q} {params.frequency} --out {output.feature_table:q} &> {log:q}"
+        "worldprobe baselines measure-surface {input.item_table:q} {params.frequency} --notes {input.notes:q} --out {output.feature_table:q} &> {log:q}"

@@ -6,8 +6,8 @@ rule run_notebook:
     input:
         notebook=notebook_file,
         summary_table="<ewok>/summaries.parquet",
-        judgement_tables=ewok_outputs.judged_for_means(ANSWERED),
-        materials=BUILTIN_FILES,
+        judgement_tables=ewok_outputs.judged_for_means(this_run.asked),
+        materials=this_run.builtin_files,
     output:
         fragment="<results>/notebooks/{notebook}.html",
     log:
@@ -20,10 +20,10 @@ rule run_notebook:
     params:
         folder=subpath(input.summary_table, parent=True),
         condition=ewok_outputs.reference(study),
-        materials=without_wildcards(BUILTIN),
-        registry=registry_file,
-        models=NAMES,
-        contents=contents(notebook_file),
+        materials=without_wildcards(this_run.builtin),
+        registry=this_run.registry_file,
+        models=this_run.names(),
+        contents=digest_edited(notebook_file),
         code=digest_code(displays=True),
     message:
         "Running the notebook {wildcards.notebook}"

@@ -4,7 +4,7 @@
 rule fit_mixed_model:
     """The paper's mixed-effects logistic regression, or one with random slopes, in R's lme4."""
     input:
-        judgement_tables=ewok_outputs.regressed(ANSWERED, registry),
+        judgement_tables=ewok_outputs.regressed(this_run.asked, registry),
         feature_table=ewok_outputs.surface_features(study),
     output:
         coefficient_table="<ewok>/regression/mixed_model.parquet",
@@ -18,7 +18,7 @@ rule fit_mixed_model:
         mem_mb=per_attempt(8000),
         runtime=per_attempt(120),
     params:
-        missing=missing,
+        missing=this_run.missing_option(),
         random_effects=study["ewok"]["mixed_model"]["random_effects"],
         code=digest_code(),
     message:
@@ -31,7 +31,7 @@ rule fit_mixed_model:
 rule fit_fixed_effects:
     """Cross-check of the mixed model without R: fixed effects only, with standard errors clustered by item."""
     input:
-        judgement_tables=ewok_outputs.regressed(ANSWERED, registry),
+        judgement_tables=ewok_outputs.regressed(this_run.asked, registry),
         feature_table=ewok_outputs.surface_features(study),
     output:
         coefficient_table="<ewok>/regression/fixed_effects.parquet",
@@ -39,11 +39,12 @@ rule fit_fixed_effects:
         "<logs>/fit_fixed_effects.log",
     benchmark:
         "<benchmarks>/fit_fixed_effects.tsv"
-    localrule: True
+    group:
+        "analysis"
     conda:
         "../../../envs/analysis.yaml"
     params:
-        missing=missing,
+        missing=this_run.missing_option(),
         code=digest_code(),
     message:
         "Fitting the fixed effects (statsmodels)"

@@ -5,14 +5,15 @@ rule check_worldsense_reproduction:
     """The numbers that the paper's tables print, next to ours."""
     input:
         summary_table="<worldsense>/summaries.parquet",
-        published=in_repository("resources/published/worldsense.csv"),
+        published=from_here("resources/published/worldsense.csv"),
     output:
         reproduction_table="<worldsense>/reproduction.parquet",
     log:
         "<logs>/check_worldsense_reproduction.log",
     benchmark:
         "<benchmarks>/check_worldsense_reproduction.tsv"
-    localrule: True
+    group:
+        "analysis"
     conda:
         "../../../envs/analysis.yaml"
     params:

@@ -9,9 +9,10 @@ use rule generate_set as generate_examples with:
         "<logs>/generate_examples/{set}.log",
     benchmark:
         "<benchmarks>/generate_examples/{set}.tsv"
-    localrule: True
+    group:
+        "items"
     params:
-        subset=EXAMPLES_SUBSET,
+        subset=worldsense.examples_subset,
     message:
         "Generating examples for WorldSense's set {wildcards.set}"
 
@@ -19,10 +20,10 @@ use rule generate_set as generate_examples with:
 rule ask:
     """Responses: what a model answers in every trial of every set, by every prompting strategy, loaded once."""
     input:
-        trial_tables=TRIAL_TABLES,
-        example_tables=EXAMPLE_TABLES,
-        prompt_sets=PROMPTING_FILES,
-        weights=weight_inputs,
+        trial_tables=worldsense.trial_tables,
+        example_tables=worldsense.example_tables,
+        prompt_sets=worldsense.prompt_sets,
+        weights=this_run.weights,
     output:
         responses=worldsense_outputs.left_by(study, "{model}"),
     log:
@@ -30,30 +31,31 @@ rule ask:
     benchmark:
         "<benchmarks>/ask/{model}.tsv"
     wildcard_constraints:
-        model=one_of(NOT_SERVED),
+        model=one_of(this_run.not_served),
+    retries: this_run.retries
     conda:
-        engine_environment
-    threads: threads_needed
+        this_run.engine_environment
+    threads: this_run.threads
     resources:
-        **machine(partial(needed, rule="ask")),
+        **this_run.machine("ask"),
     params:
-        model=model_options,
-        kept_since=kept_since("ask"),
-        asking=asking_options,
-        contents=contents(own_weights, PROMPTING_FILES),
+        model=this_run.model_options,
+        asking=worldsense.asking,
+        contents=digest_edited(this_run.own_weights, worldsense.prompt_sets),
         method=methods.ASK,
         reading=methods.READING,
     message:
-        f"Asking {{wildcards.model}} (WorldSense){REQUEST}"
+        f"Asking {{wildcards.model}} (WorldSense){this_run.request}"
     shell:
-        "worldprobe worldsense ask {input.trial_tables:q} {params.model} --gpus {resources.devices} {params.kept_since}"
+        "worldprobe attempt {wildcards.model:q} --tries-left {resources.tries_left} --inputs {input.weights:q} --"
+        " worldsense ask {input.trial_tables:q} {params.model} --gpus {resources.devices} --kept-since {resources.kept_since}"
         " {params.asking} --out {output.responses:q} &> {log:q}"
 
 
 use rule ask as ask_server with:
     """The same of a model on a server, asked from beside Snakemake."""
     wildcard_constraints:
-        model=one_of(SERVED),
+        model=one_of(this_run.served),
     localrule: True
     message:
         "Asking {wildcards.model} on its server (WorldSense)"

@@ -4,7 +4,7 @@
 rule generate_set:
     """A set that is asked: every problem, size, complexity, skin and wording of it equally often."""
     input:
-        skins=SKIN_FILES,
+        skins=worldsense.skins,
     output:
         trials="<worldsense>/trials/{set}.parquet",
     log:
@@ -13,12 +13,13 @@ rule generate_set:
         "<benchmarks>/generate_set/{set}.tsv"
     wildcard_constraints:
         set="(?!train-)[a-z-]+",
-    localrule: True
+    group:
+        "items"
     conda:
         "../../../envs/analysis.yaml"
     params:
-        subset=f"{SUBSET} {SAMPLE}",
-        contents=contents(SKIN_FILES),
+        subset=f"{worldsense.subset} {worldsense.sample}",
+        contents=digest_edited(worldsense.skins),
         method=methods.TRIALS,
     message:
         "Generating WorldSense's set {wildcards.set}"
@@ -30,18 +31,19 @@ rule generate_set:
 rule sample_released:
     """A sample of a released set: whole tuples, of every problem; under the release's licence."""
     input:
-        trials=released_set,
+        trials=worldsense.released_set,
     output:
         trials="<worldsense>/trials/{set}.jsonl.bz2",
     log:
         "<logs>/sample_released/{set}.log",
     benchmark:
         "<benchmarks>/sample_released/{set}.tsv"
-    localrule: True
+    group:
+        "items"
     conda:
         "../../../envs/analysis.yaml"
     params:
-        sample=SAMPLE,
+        sample=worldsense.sample,
         code=digest_code(),
     message:
         "Sampling WorldSense's released set {wildcards.set}"
@@ -52,7 +54,7 @@ rule sample_released:
 rule generate_train:
     """A training set, as a table and as dialogues; each begins with the smaller ones."""
     input:
-        skins=SKIN_FILES,
+        skins=worldsense.skins,
     output:
         trials="<worldsense>/trials/train-{samples}.parquet",
         dialogues="<worldsense>/trials/train-{samples}.jsonl.gz",
@@ -62,12 +64,13 @@ rule generate_train:
         "<benchmarks>/generate_train/{samples}.tsv"
     wildcard_constraints:
         samples="10k|100k|1m",
-    localrule: True
+    group:
+        "items"
     conda:
         "../../../envs/analysis.yaml"
     params:
-        subset=SUBSET,
-        contents=contents(SKIN_FILES),
+        subset=worldsense.subset,
+        contents=digest_edited(worldsense.skins),
         method=methods.TRIALS,
     message:
         "Generating WorldSense's set train-{wildcards.samples}"
@@ -79,7 +82,7 @@ rule generate_train:
 rule tabulate_skins:
     """The relations and entities of all skins, for the table that shows those of the study."""
     input:
-        skins=SKIN_FILES,
+        skins=worldsense.skins,
     output:
         skin_table="<worldsense>/skins.parquet",
     log:
@@ -90,8 +93,8 @@ rule tabulate_skins:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        wording=WORDING,
-        contents=contents(SKIN_FILES),
+        wording=worldsense.wording,
+        contents=digest_edited(worldsense.skins),
         code=digest_code(),
     message:
         "Listing WorldSense's skins"
@@ -102,7 +105,7 @@ rule tabulate_skins:
 rule tabulate_samples:
     """A trial of each problem of each set, for the table that shows them."""
     input:
-        trial_tables=TRIAL_TABLES,
+        trial_tables=worldsense.trial_tables,
     output:
         samples="<worldsense>/samples.parquet",
     log:

@@ -175,17 +175,17 @@ def check_names(path: Path | str, names: Collection[str]) -> None:
     Raises:
         UserError: one leads out of the folder, takes the place of another, or is too long.
     """
-    places = Counter(PurePosixPath(name).as_posix() for name in names)
+    targets = Counter(PurePosixPath(name).as_posix() for name in names)
     folders = {".", *(str(parent) for name in names for parent in PurePosixPath(name).parents)}
     for name in names:
-        parts, place = PurePosixPath(name).parts, PurePosixPath(name).as_posix()
+        parts, target = PurePosixPath(name).parts, PurePosixPath(name).as_posix()
         if name.startswith("/") or ".." in parts or not _MARKS.isdisjoint(name):
             raise UserError(
                 path,
                 f"{name!r} would be written outside the folder.",
                 "Do not trust this archive.",
             )
-        if place in folders or places[place] > 1:
+        if target in folders or targets[target] > 1:
             problem = f'member "{name}" would take the place of another, or of its folder.'
         elif any(len(part.encode("utf-8", "replace")) > _LONGEST for part in parts):
             problem = (

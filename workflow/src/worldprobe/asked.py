@@ -31,8 +31,14 @@ from worldprobe.benchmark import (
     Study,
     table,
 )
-from worldprobe.contracts import Table, read_provenance, read_table, read_tables
-from worldprobe.contracts.results import OVERALL, Comparisons, Scores, Summaries
+from worldprobe.contracts import Table, read_provenance, read_table
+from worldprobe.contracts.results import (
+    OVERALL,
+    Comparisons,
+    Scores,
+    Summaries,
+    read_distinct,
+)
 from worldprobe.engines import refuse_others
 from worldprobe.errors import UserError
 from worldprobe.extensions import load
@@ -124,14 +130,14 @@ def asked(
     def means_of(files: Sequence[Path]) -> Computed:
         from worldprobe.analysis.summaries import summarize_scores
 
-        found = read_tables(files, scores)
-        return Computed(summarize_scores(found, groupings), found["model"].unique())
+        rows = read_distinct(files, scores)
+        return Computed(summarize_scores(rows, groupings), rows["model"].unique())
 
     def pairs_of(files: Sequence[Path]) -> Computed:
         from worldprobe.analysis.comparisons import compare_scores
 
-        found = read_tables(files, scores)
-        return Computed(compare_scores(found, groupings), found["model"].unique())
+        rows = read_distinct(files, scores)
+        return Computed(compare_scores(rows, groupings), rows["model"].unique())
 
     def outputs(study: Study, _registry: Registry) -> list[str]:
         stems = ["summaries", *["comparisons"] * (len(study["models"]) > 1)]
@@ -141,11 +147,11 @@ def asked(
         ]
 
     def page_files(study: Study, models: Sequence[str]) -> PageFiles | None:
-        found = tuple(scored(study, models))
-        pairs = f"{root(study)}/comparisons.parquet" if len(found) > 1 else ""
+        paths = tuple(scored(study, models))
+        pairs = f"{root(study)}/comparisons.parquet" if len(paths) > 1 else ""
         return (
-            PageFiles(f"{root(study)}/summaries.parquet", made_from=found, comparisons=pairs)
-            if found
+            PageFiles(f"{root(study)}/summaries.parquet", made_from=paths, comparisons=pairs)
+            if paths
             else None
         )
 
@@ -292,8 +298,8 @@ def _compose(
         }
         for (_, group), rows in shown.groupby(["grouping", "group"], sort=False)
     }
-    own = read_origins([material.summary])
-    origins = [*own, *material.origins]
+    summary_origins = read_origins([material.summary])
+    origins = [*summary_origins, *material.origins]
     n_items = int(overall["n"].max())
     package = "worldprobe.report"
     text = render_template(
@@ -318,7 +324,7 @@ def _compose(
         cite=cite,
         tables=[models_sheet(means, chance, notes=warn_of_few(means))],
         chance=chance,
-        notices=notices(own[0].provenance, roster),
+        notices=notices(summary_origins[0].provenance, roster),
         overview=overview,
         apart=frozenset(roster[model].name for model in roster.models if roster[model].is_control),
     )

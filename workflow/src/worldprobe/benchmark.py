@@ -166,7 +166,7 @@ class Display:
 
 
 def taken_by(function: Callable[..., Any], **offered: Any) -> dict[str, Any]:
-    """What a function takes of the arguments that are offered.
+    """The offered arguments that a function takes.
 
     >>> taken_by(lambda study: True, study=1, registry=2)
     {'study': 1}
@@ -275,7 +275,7 @@ def count_rows(table: Path) -> int | None:
 
 @dataclass(frozen=True)
 class PageFiles:
-    """What one benchmark's part of a study's report is built from, besides its tables and figures.
+    """The files of one benchmark's part of a study's report, besides its tables and figures.
 
     Attributes:
         summary: file of the page's summary table.
@@ -296,7 +296,7 @@ class PageFiles:
 
 @dataclass(frozen=True)
 class Page:
-    """What a benchmark adds to the report.
+    """A benchmark's part of the report.
 
     Attributes:
         sections: in the order of the page.
@@ -389,7 +389,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Computed:
-    """What a benchmark computes from its answers: means, or comparisons.
+    """Means or comparisons that a benchmark computes from its answers.
 
     Attributes:
         table: rows of the contract of its ``Analysis``.
@@ -439,7 +439,7 @@ class Analysis:
 
 @dataclass(frozen=True)
 class Asking:
-    """What a benchmark asks and how responses become scores; ``asked`` says what follows from it.
+    """The questions of a benchmark, and how responses become scores; see ``asked``.
 
     Attributes:
         items: block of settings -> one row per item: ``unit`` (its id), ``cluster`` (items that are

@@ -9,6 +9,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from worldprobe.extensions import modules_of_additions
 from worldprobe.files import digest_file, files_below
 from worldprobe.paths import PACKAGE, RESOURCES
 
@@ -24,7 +25,7 @@ INPUTS = ("materials", "downloads")
 @cache
 def digest_code(package: str = CORE, displays: bool = False) -> str:
     """A short digest of all files of a package and of the core: modules, scripts, templates and,
-    of the core, resources.
+    of the core, resources and the modules by which extensions add to it.
 
     Args:
         package: its name, or that of a module in it; or a module that is no package's.
@@ -32,8 +33,9 @@ def digest_code(package: str = CORE, displays: bool = False) -> str:
     """
     top = package.partition(".")[0]
     digest = hashlib.sha256()
-    for place in [PACKAGE, RESOURCES, *([] if top == CORE else _homes(top))]:
-        for name, path in _files(place).items():
+    added = [home for module in modules_of_additions() for home in _homes(module)]
+    for source in [PACKAGE, RESOURCES, *added, *([] if top == CORE else _homes(top))]:
+        for name, path in _files(source).items():
             is_display = any(Path(part).stem.endswith(DISPLAYS) for part in name.parts)
             if displays or not is_display:
                 digest.update(f"{name}\0{_digest(path)}\n".encode())
@@ -49,19 +51,19 @@ def _homes(package: str) -> list[Path]:
     spec = find_spec(package)
     assert spec, package
     if spec.submodule_search_locations is not None:
-        return [Path(place) for place in spec.submodule_search_locations]
+        return [Path(folder) for folder in spec.submodule_search_locations]
     assert spec.origin, package
     return [Path(spec.origin)]
 
 
 @cache
-def _files(place: Path) -> dict[Path, Path]:
+def _files(source: Path) -> dict[Path, Path]:
     """The files of a folder by their paths below it; of a module, itself."""
-    if not place.is_dir():
-        return {Path(): place}
-    left_out = {*LEFT_OUT, *(INPUTS if place == RESOURCES else ())}
-    found = {path.relative_to(place): path for path in files_below(place)}
-    return {name: path for name, path in found.items() if not left_out & {*name.parts}}
+    if not source.is_dir():
+        return {Path(): source}
+    left_out = {*LEFT_OUT, *(INPUTS if source == RESOURCES else ())}
+    paths = {path.relative_to(source): path for path in files_below(source)}
+    return {name: path for name, path in paths.items() if not left_out & {*name.parts}}
 
 
 _digest = cache(digest_file)

@@ -30,7 +30,7 @@ LITTLE_MEMORY_MB = 3_000
 
 
 class Workload(NamedTuple):
-    """What one model is asked, roughly: time and costs are estimated from it.
+    """A rough count of what one model is asked, for estimates of time and costs.
 
     Attributes:
         requests: texts that are scored or continued.
@@ -48,7 +48,7 @@ class Workload(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """What a job asks of a machine.
+    """The resources that a job asks of a machine.
 
     Attributes:
         gpus: GPUs in one node.
@@ -84,7 +84,7 @@ class Needs(NamedTuple):
 
 @dataclass(frozen=True)
 class Offers:
-    """What a model can be asked.
+    """The kinds of questions that a model can answer.
 
     Attributes:
         logprobs: log probabilities of texts that are given.
@@ -116,6 +116,12 @@ class EngineType:
         is_model: it runs language models, and not what they are compared with.
         is_remote: a server elsewhere does the work, and is asked over a network.
         splits_layers: GPUs compute each layer together, instead of one after another.
+        has_weights: its checkpoints are weights in Hugging Face format, which can be trained
+            further.
+        is_released: a model that is no longer used gives its memory back, so one process can load
+            many checkpoints one after another.
+        has_layers: it opens a ``models.transformers_engine.TransformersEngine`` of a causal model,
+            whose layers can be read.
     """
 
     keys: frozenset[str] = frozenset()
@@ -129,6 +135,9 @@ class EngineType:
     is_model: bool = True
     is_remote: bool = False
     splits_layers: bool = False
+    has_weights: bool = False
+    is_released: bool = False
+    has_layers: bool = False
 
     def open(self, model: Any) -> Any:
         """Load a model.
@@ -203,10 +212,10 @@ def installed_engines() -> dict[str, list[EntryPoint]]:
     engine of one name, none of which is used.
     """
     points = {name: [point] for name, point in own_points(GROUP).items()}
-    for point in sorted(entry_points(group=GROUP), key=lambda one: one.name):
-        known = points.setdefault(point.name, [])
-        if point.value not in [one.value for one in known]:
-            known.append(point)
+    for point in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        same_name = points.setdefault(point.name, [])
+        if point.value not in [entry.value for entry in same_name]:
+            same_name.append(point)
     return points
 
 
@@ -225,17 +234,26 @@ def engine_names(kind: str = CAUSAL) -> list[str]:
     ]
 
 
+def own_names() -> list[str]:
+    """The engines of this package, as cards name them.
+
+    >>> own_names()
+    ['transformers', 'vllm', 'openai', 'rule']
+    """
+    return [name for name in own_points(GROUP) if not name.endswith(KINDS[1:])]
+
+
 def engines_that_take(key: str) -> list[str]:
     """The engines that take a key of a card, without those that cannot be loaded.
 
     >>> engines_that_take("device")
     ['transformers']
     """
-    found = []
+    names = []
     for name in engine_names():
         with suppress(UserError):
-            found += [name] if key in find_engine(name).keys else []
-    return found
+            names += [name] if key in find_engine(name).keys else []
+    return names
 
 
 @cache
@@ -271,6 +289,23 @@ def of(card: Mapping[str, Any]) -> EngineType:
     (True, False)
     """
     return find_engine(card.get("engine") or USUAL, card.get("kind") or CAUSAL)
+
+
+def of_answers(engine: str | None, kind: str | None = None) -> EngineType:
+    """The engine that gave answers, as their table names it; where it is not installed here, one of
+    which nothing is known.
+
+    Args:
+        engine: name; None: the usual one.
+        kind: of the models; None: causal.
+
+    >>> of_answers("rule").is_model, of_answers("lm-eval").is_model
+    (False, True)
+    """
+    try:
+        return find_engine(engine or USUAL, kind or CAUSAL)
+    except UserError:
+        return EngineType()
 
 
 def refuse_others(card: Mapping[str, Any], benchmark: str, where: object) -> None:

@@ -156,7 +156,7 @@ def printable(text: str) -> str:
     """
     return re.sub(
         r"[\x00-\x08\x0b-\x1f\x7f-\x9f]",
-        lambda found: found[0].encode("unicode_escape").decode(),
+        lambda match: match[0].encode("unicode_escape").decode(),
         text,
     )
 
@@ -172,5 +172,5 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = ".") -> str:
     >>> "unknown key" + did_you_mean("zzz", ["dtype"], "; the only one is dtype.")
     'unknown key; the only one is dtype.'
     """
-    near = difflib.get_close_matches(str(name), [str(one) for one in known], n=1)
+    near = difflib.get_close_matches(str(name), [str(word) for word in known], n=1)
     return f'; did you mean "{near[0]}"?' if near else otherwise

@@ -6,7 +6,7 @@ names an ``Extension``. The core imports none of them by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, reduce
 from importlib import import_module
@@ -38,6 +38,10 @@ class Extension:
             and has more keys.
         displays: benchmark -> modules that declare tables and figures of it, or
             "module:attribute" of a tuple of them.
+        evaluates: benchmark -> the class of its options of ``evaluate``, as its ``Evaluation`` has
+            it: so that help need not load the benchmark.
+        chooses: the ``benchmark.Option`` objects of tables and figures, for the same reason; where
+            a package with displays does not state them, these are loaded for help.
         sections: benchmark -> sections of its report, each behind the core's section of an id.
         rules: a file of Snakemake rules, included after the benchmarks' rules.
         actions: a command of the core -> a function that adds actions to its app.
@@ -48,11 +52,11 @@ class Extension:
         compares: name of a table -> the ``benchmark.Analysis`` by which ``worldprobe compare``
             compares files of it.
         rehearses: a function of study and registry that makes what takes long small, in place.
-        checks: what is checked, as ``skin`` -> a function of it that gives what is wrong, or
-            nothing.
-        pages: file of a page beside a report -> a function of the folders of an evaluation's
-            benchmarks and of their YAML files, which gives what makes it there: a command's words,
-            its function, and the files that this takes; None: there is no page.
+        additions: name of a list of the core, as `worldsense.measures` -> what is added to it. A
+            cheap rule of the core runs again when a module that is named here changes.
+        pages: extra pages beside a report: file name -> function(folders, yaml_files), of an
+            evaluation's benchmarks. It returns the words of a command, its function and the files
+            that this takes, or None where there is no page.
     """
 
     title: str = ""
@@ -60,6 +64,8 @@ class Extension:
     settings: Mapping[str, str] = field(default_factory=dict)
     inherits: Mapping[str, str] = field(default_factory=dict)
     displays: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    evaluates: Mapping[str, str] = field(default_factory=dict)
+    chooses: str = ""
     sections: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     rules: Path | None = None
     actions: Mapping[str, str] = field(default_factory=dict)
@@ -68,7 +74,7 @@ class Extension:
     outputs: str = ""
     rehearses: str = ""
     compares: Mapping[str, str] = field(default_factory=dict)
-    checks: Mapping[str, str] = field(default_factory=dict)
+    additions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     pages: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -102,7 +108,7 @@ def own_points(group: str) -> dict[str, EntryPoint]:
 
 
 def load(name: str) -> Any:
-    """What "module:attribute", or "module", names.
+    """The object that "module:attribute", or "module", names.
 
     Raises:
         UserError: a package that is not ours has no such thing, or fails when it is imported.
@@ -121,7 +127,7 @@ def load(name: str) -> Any:
 
 
 def load_point(point: EntryPoint, kind: type[T]) -> T:
-    """What an entry point names.
+    """The object that an entry point names.
 
     Args:
         point: of a group of ours.
@@ -131,16 +137,16 @@ def load_point(point: EntryPoint, kind: type[T]) -> T:
         UserError: it cannot be loaded, or is something else.
     """
     what = f"{point.group.partition('.')[2].removesuffix('s')} {point.name}"
-    place = point.value.partition("[")[0].strip()
+    import_path = point.value.partition("[")[0].strip()
     try:
-        found = load(place)
+        value = load(import_path)
     except UserError as error:
-        raise UserError(what, f"{place} {error.problem}", error.fix) from error
-    if not isinstance(found, kind):
-        problem = f"{place} is no {kind.__name__}."
-        package = place.partition(":")[0]
+        raise UserError(what, f"{import_path} {error.problem}", error.fix) from error
+    if not isinstance(value, kind):
+        problem = f"{import_path} is no {kind.__name__}."
+        package = import_path.partition(":")[0]
         raise UserError(what, problem, f"Repair or uninstall the package of {package}.")
-    return found
+    return value
 
 
 def load_usable(points: Mapping[str, EntryPoint], kind: type[T]) -> dict[str, T]:
@@ -151,13 +157,13 @@ def load_usable(points: Mapping[str, EntryPoint], kind: type[T]) -> dict[str, T]
         points: by name.
         kind: what they must be.
     """
-    found = {}
+    loaded = {}
     for name, point in points.items():
         try:
-            found[name] = load_point(point, kind)
+            loaded[name] = load_point(point, kind)
         except UserError as error:
             _warn_once(f"{error.where} is left out: {error.problem} {error.fix}")
-    return found
+    return loaded
 
 
 @cache
@@ -168,7 +174,9 @@ def _warn_once(text: str) -> None:
 @cache
 def _own_packages() -> set[str]:
     """The packages that come with this one, whose errors are ours."""
-    installed = [one for one in entry_points(group=GROUP) if one.dist and one.dist.name == CORE]
+    installed = [
+        entry for entry in entry_points(group=GROUP) if entry.dist and entry.dist.name == CORE
+    ]
     points = [*own_points(GROUP).values(), *installed]
     return {CORE, *(point.module.partition(".")[0] for point in points)}
 
@@ -179,16 +187,33 @@ EXTRAS = "Extras"
 
 def commands_by_title() -> dict[str, dict[str, tuple[str, str]]]:
     """Heading -> the extensions' commands, those without a title last."""
-    titles = [one.title for one in extensions() if one.title and one.commands]
-    found: dict[str, dict[str, tuple[str, str]]] = {title: {} for title in (*titles, EXTRAS)}
+    titles = [
+        extension.title for extension in extensions() if extension.title and extension.commands
+    ]
+    commands: dict[str, dict[str, tuple[str, str]]] = {title: {} for title in (*titles, EXTRAS)}
     for extension in extensions():
-        found[extension.title or EXTRAS] |= extension.commands
-    return found
+        commands[extension.title or EXTRAS] |= extension.commands
+    return commands
 
 
-def checks(kind: str) -> list[Callable[[Any], UserError | None]]:
-    """The extensions' checks of something, as ``skin``."""
-    return [load(extension.checks[kind]) for extension in extensions() if kind in extension.checks]
+def additions(name: str) -> list[Any]:
+    """What extensions add to a list of the core.
+
+    Args:
+        name: of the list, as `worldsense.measures`.
+    """
+    return [load(path) for extension in extensions() for path in extension.additions.get(name, ())]
+
+
+def modules_of_additions() -> list[str]:
+    """The modules of all that extensions add to lists of the core."""
+    named = {
+        path
+        for extension in extensions()
+        for paths in extension.additions.values()
+        for path in paths
+    }
+    return sorted({path.partition(":")[0] for path in named})
 
 
 def settings_below(key: str = "") -> dict[str, Any]:
@@ -208,8 +233,31 @@ def settings_below(key: str = "") -> dict[str, Any]:
 
 def inheriting(name: str) -> tuple[Any, ...]:
     """The classes that extensions put in place of a class of settings."""
-    places = (extension.inherits.get(name) for extension in extensions())
-    return tuple(load(place) for place in places if place)
+    paths = (extension.inherits.get(name) for extension in extensions())
+    return tuple(load(path) for path in paths if path)
+
+
+def options_of_evaluation() -> dict[str, tuple[str, Any]]:
+    """Benchmark -> heading and class of its options of ``evaluate``, where they are stated."""
+    return {
+        name: (extension.title, load(kind))
+        for extension in extensions()
+        for name, kind in extension.evaluates.items()
+    }
+
+
+def options_of_displays() -> list[Any]:
+    """The options of tables and figures that are stated."""
+    stated = [extension.chooses for extension in extensions() if extension.chooses]
+    return [option for name in stated for option in load(name)]
+
+
+def are_own() -> bool:
+    """Whether all extensions, and the benchmarks that are installed as such, come with this
+    package.
+    """
+    points = [*entry_points(group=GROUP), *entry_points(group=f"{CORE}.benchmarks")]
+    return {point.module.partition(".")[0] for point in points} <= _own_packages()
 
 
 def displays_of(benchmark: str) -> Iterator[Any]:
@@ -281,13 +329,13 @@ def outputs(study: Mapping[str, Any]) -> list[str]:
 
 def _listed(part: str, study: Mapping[str, Any]) -> list[str]:
     """What a function that some extensions name gives, of all of them."""
-    places = filter(None, (getattr(extension, part) for extension in extensions()))
-    return [name for place in places for name in load(place)(study)]
+    paths = filter(None, (getattr(extension, part) for extension in extensions()))
+    return [name for path in paths for name in load(path)(study)]
 
 
 def pages() -> dict[str, str]:
     """The pages beside a report."""
-    return {name: place for extension in extensions() for name, place in extension.pages.items()}
+    return {name: path for extension in extensions() for name, path in extension.pages.items()}
 
 
 def pages_of(study: Mapping[str, Any], folder: str) -> list[str]:

@@ -215,9 +215,9 @@ def check_place(path: Path | str, is_folder: bool = False) -> None:
             problem = "is a device, pipe or socket, not a regular file."
             raise UserError(path, problem, "Give the path of a file.")
         if path.exists() and path.is_dir() != is_folder:
-            kind, other = ("folder", "file") if path.is_dir() else ("file", "folder")
-            problem = f"is a {kind}, but a {other} is to be written here."
-            raise UserError(path, problem, f"Give the path of a {other}.")
+            kind, wanted = ("folder", "file") if path.is_dir() else ("file", "folder")
+            problem = f"is a {kind}, but a {wanted} is to be written here."
+            raise UserError(path, problem, f"Give the path of a {wanted}.")
         if is_folder and path.is_dir() and any(path.iterdir()):
             problem = "is not empty; what it contains would be replaced."
             raise UserError(path, problem, "Choose a new folder, or remove this one yourself.")
@@ -285,10 +285,10 @@ def files_below(folder: Path) -> list[Path]:
     """The files in a folder and its folders, sorted; not hidden ones, which editors, Snakemake and
     file managers leave.
     """
-    found = (path for path in folder.rglob("*") if path.is_file())
+    files = (path for path in folder.rglob("*") if path.is_file())
     return sorted(
         path
-        for path in found
+        for path in files
         if not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )
 
@@ -390,11 +390,13 @@ def refuse_checkout(path: Path, what: str) -> None:
     Raises:
         UserError: it is such a place.
     """
-    place = path.resolve()
-    root = next((parent for parent in (place, *place.parents) if (parent / ".git").exists()), None)
+    real_path = path.resolve()
+    root = next(
+        (parent for parent in (real_path, *real_path.parents) if (parent / ".git").exists()), None
+    )
     if root is None:
         return
-    command = ["git", "-C", str(root), "check-ignore", "--quiet", str(place)]
+    command = ["git", "-C", str(root), "check-ignore", "--quiet", str(real_path)]
     if (
         shutil.which("git") is None
         or subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode

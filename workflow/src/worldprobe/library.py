@@ -35,7 +35,9 @@ def load_model(model: str | Path | None = None, **options: Any) -> Engine:
     from worldprobe.paths import REGISTRY
     from worldprobe.settings import Source, parse
 
-    given = {key: str(one) if isinstance(one, Path) else one for key, one in options.items()}
+    given = {
+        key: str(value) if isinstance(value, Path) else value for key, value in options.items()
+    }
     setup = parse(Setup, given, [Source("load_model", given)])
     loaded = set_up(None if model is None else str(model), REGISTRY, setup)
     refuse_stand_in(loaded)

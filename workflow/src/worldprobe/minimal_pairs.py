@@ -196,14 +196,14 @@ class MinimalPairs(Block):
         """What must be above 0 for an item to be right: place of a log probability -> how often it
         is added.
         """
-        places = {name: place for place, name in enumerate(self.conditions)}
+        indices = {name: index for index, name in enumerate(self.conditions)}
         return [
-            {places[name]: n for name, n in read_criterion(text).items()} for text in self.criteria
-        ] or [{0: 1, other: -1} for other in range(1, len(self.targets))]
+            {indices[name]: n for name, n in read_criterion(text).items()} for text in self.criteria
+        ] or [{0: 1, target: -1} for target in range(1, len(self.targets))]
 
     def described(self) -> dict[str, str]:
         """How items are asked and scored, for a result."""
-        contexts = [self.context, *(one.context for one in self.conditions.values())]
+        contexts = [self.context, *(condition.context for condition in self.conditions.values())]
         joined = {" ": "one blank", "": "nothing"}.get(self.join, f'"{self.join}"')
         about = {
             "texts": f"joined by {joined}" if any(contexts) else "as they stand",
@@ -269,10 +269,10 @@ def _read_benchmark(path: str, _state: tuple[int, int]) -> Benchmark:
     files = _list_files(pairs, source)
     for keys, text in pairs.stated().items():
         _check_columns(keys, text, files, source)
-    return describe(Path(path).stem, pairs, path, files)
+    return make_benchmark(Path(path).stem, pairs, path, files)
 
 
-def describe(
+def make_benchmark(
     stem: str, pairs: MinimalPairs, path: str = "", files: Sequence[str] = ()
 ) -> Benchmark:
     """A benchmark of minimal pairs as the shared parts see it.
@@ -350,7 +350,7 @@ def judge_pair(
         if answer.logprob is None:
             return None
         values.append(answer.logprob / length(target, answer))
-    least = min(math.fsum(n * values[place] for place, n in one.items()) for one in margins)
+    least = min(math.fsum(n * values[index] for index, n in margin.items()) for margin in margins)
     return 1.0 if least > 0 else 0.5 if least == 0 else 0.0
 
 
@@ -361,10 +361,10 @@ def list_pairs(pairs: MinimalPairs, path: str, files: Sequence[str]) -> pd.DataF
         UserError: the data cannot be read, a text is missing, or two items have one id.
     """
     readers = {keys: _reader(text) for keys, text in pairs.stated().items()}
-    keys_of_targets: list[Keys] = [("targets", place) for place in range(len(pairs.targets))]
+    keys_of_targets: list[Keys] = [("targets", index) for index in range(len(pairs.targets))]
     keys_of_targets += [("conditions", condition, "target") for condition in pairs.conditions]
     items = []
-    places: dict[str, str] = {}
+    locations: dict[str, str] = {}
     stems = Counter(Path(file).stem for file in files)
     for file in files:
         stem = Path(file).stem  # files of one name in several folders are told apart by these
@@ -374,12 +374,12 @@ def list_pairs(pairs: MinimalPairs, path: str, files: Sequence[str]) -> pd.DataF
             where = f"{file}, row {number}"
             values = {keys: _value(keys, read, row, where) for keys, read in readers.items()}
             unit = values.get(("id",), f"{stem} {number}")
-            if unit in places:
-                problem = f"id: {unit} is the id of two items, here and in {places[unit]}."
+            if unit in locations:
+                problem = f"id: {unit} is the id of two items, here and in {locations[unit]}."
                 raise UserError(
                     where, problem, f"State in {path} an id that differs from item to item."
                 )
-            places[unit] = where
+            locations[unit] = where
             targets = tuple(values[keys] for keys in keys_of_targets)
             contexts = tuple(
                 values.get(("conditions", condition, "context")) for condition in pairs.conditions

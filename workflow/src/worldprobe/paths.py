@@ -20,6 +20,8 @@ PACKAGE = Path(str(files("worldprobe"))).resolve()
 #: along.
 REPOSITORY = PACKAGE / "repository" if (PACKAGE / "repository").is_dir() else PACKAGE.parents[2]
 RESOURCES = REPOSITORY / "resources"
+#: The conda environments of rules.
+ENVS = REPOSITORY / "envs"
 
 #: The editions of our own materials for EWoK, by the names that settings, commands and results give
 #: them.
@@ -38,8 +40,9 @@ DOWNLOADS = "resources/downloads"
 REGISTRY = Path("config/models.yaml")
 #: What is downloaded: here, or else of the package.
 LISTING = Path("resources/sources.yaml")
-#: A text that is a path, or a name in its place.
-Place = Annotated[str, "Path or name"]
+#: Marks a text that is a path, or a name in its place.
+PATH_OR_NAME = "path or name"
+Place = Annotated[str, PATH_OR_NAME]
 
 
 def shipped_file(path: Path) -> Path:
@@ -50,6 +53,17 @@ def shipped_file(path: Path) -> Path:
     """
     packaged = REPOSITORY / path
     return packaged if not path.exists() and packaged.is_file() else path
+
+
+def from_here(path: Path | str) -> str:
+    """A file, or one of the repository as seen from the working directory, if that is in it.
+
+    >>> from_here("/mine/models.yaml"), Path(from_here(REGISTRY)).is_file()
+    ('/mine/models.yaml', True)
+    """
+    whole = REPOSITORY / path
+    is_here = whole.is_relative_to(REPOSITORY) and Path.cwd() == REPOSITORY
+    return str(whole.relative_to(REPOSITORY) if is_here else whole)
 
 
 def edition(text: str) -> str:

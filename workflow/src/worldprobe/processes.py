@@ -65,10 +65,10 @@ def stream_in_step(
             ends.callback(receiver.close)
             receivers.append(receiver)
         while True:
-            found = [_receive(receiver) for receiver in receivers]
-            if all(is_last for is_last, _ in found):
+            received = [_receive(receiver) for receiver in receivers]
+            if all(is_last for is_last, _ in received):
                 return
-            yield [made for _, made in found]
+            yield [made for _, made in received]
 
 
 def _send_all(

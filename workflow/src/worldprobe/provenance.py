@@ -121,17 +121,17 @@ def is_rehearsed(path: Path | str) -> bool:
     """Whether a file is of a rehearsal: it lies in such a folder, or is a table whose provenance
     says so.
     """
-    place = Path(os.path.abspath(path))
-    folders = {*place.parents, *place.resolve().parents}  # a link into a rehearsal is of it, too
+    file = Path(os.path.abspath(path))
+    folders = {*file.parents, *file.resolve().parents}  # a link into a rehearsal is of it, too
     if any((folder / REHEARSAL_MARK).is_file() for folder in folders):
         return True
-    if place.suffix != ".parquet" or not place.is_file():
+    if file.suffix != ".parquet" or not file.is_file():
         return False
     import pyarrow as arrow
     from pyarrow import parquet
 
     try:
-        stated = (parquet.read_schema(place).metadata or {}).get(b"worldprobe.provenance", b"{}")
+        stated = (parquet.read_schema(file).metadata or {}).get(b"worldprobe.provenance", b"{}")
         return bool(json.loads(stated).get("details", {}).get("rehearsal"))
     except (arrow.ArrowException, OSError, ValueError, AttributeError):
         return False  # whoever reads the table says what is wrong with it
@@ -153,7 +153,7 @@ def made(
     details: Mapping[str, Any] | None = None,
     **known: Any,
 ) -> Provenance:
-    """What a command states about the table it writes.
+    """The provenance of a table that a command writes.
 
     Args:
         method: the command module's ``METHOD``: bumped when its numbers change.

@@ -142,8 +142,8 @@ def by_reason(reasons: Mapping[str, str]) -> dict[str, list[str]]:
         alike[why].append(name)
     named = {}
     for why, names in alike.items():
-        found = Counter(listed[name].source for name in names if name in listed)
-        whole = {source for source, count in found.items() if count == sizes[source]}
+        counts = Counter(listed[name].source for name in names if name in listed)
+        whole = {source for source, count in counts.items() if count == sizes[source]}
         shown = [
             name
             if (file := listed.get(name)) is None

@@ -18,6 +18,7 @@ GROUPS = {
         "status": ("study:status", "list which models are done, failed or still to run"),
         "models": ("models:app", "list and fetch models, and plan what they need"),
         "fetch": ("study:fetch", "download a file that resources/sources.yaml lists"),
+        "attempt": ("study:attempt", "run a command whose results a study can do without"),
         "ask": ("ask:ask", "score a model on minimal pairs, or on another benchmark"),
         "summarize": ("analysis:summarize", "compute mean accuracy by group, with intervals"),
         "reproduction": ("analysis:reproduction", "compare our numbers with the published ones"),
@@ -29,9 +30,9 @@ GROUPS = {
     },
 }
 _SHARED = {
-    name: (f"worldprobe.cli.{place}", about)
+    name: (f"worldprobe.cli.{function}", about)
     for stages in GROUPS.values()
-    for name, (place, about) in stages.items()
+    for name, (function, about) in stages.items()
 }
 #: All stages: the shared ones, those of benchmarks, and those of other extensions.
 STAGES = dict(_SHARED)

@@ -1,5 +1,6 @@
 """For authors of materials and of results: checks of style, balance, review, splits, audits of
-trials; packing, and search for what got out; archives of finished studies; other harnesses.
+trials; packing, and search for what got out; archives of finished studies; exports
+to other harnesses and to the hub, and imports from them.
 """
 
 from pathlib import Path
@@ -20,9 +21,10 @@ EXTENSION = Extension(
     actions={
         "archive": "worldprobe_authoring.release_cli:add_pack",
         "import": "worldprobe_authoring.lm_eval_cli:add_import",
+        "items": "worldprobe_authoring.exports_cli:add_to_items",
         "worldsense": "worldprobe_authoring.cli:add_commands",
     },
     displays={"ewok": ("worldprobe_authoring.displays", "worldprobe_authoring.labels")},
     rules=Path(__file__).parent / "rules" / "main.smk",
-    checks={"skin": "worldprobe_authoring.misreading:find_misreading"},
+    additions={"worldsense.skin_checks": ("worldprobe_authoring.misreading:find_misreading",)},
 )

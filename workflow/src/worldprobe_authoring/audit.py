@@ -1,5 +1,5 @@
-"""What is wrong with a set of trials: answers that the solver contradicts, texts that state
-something else than their fields, what gives answers away.
+"""Faults in a set of trials: answers that the solver contradicts, texts that state something else
+than their fields, and cues that give answers away.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WRONG = ("Key", "tuple_ID", "problemname", "problemsize", "released_gold", "solv
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found.
+    """Findings of an audit.
 
     Attributes:
         agreement: by problem: trials, trials that agree, tuples, tuples with a wrong gold answer.
@@ -103,8 +103,8 @@ def _solve_texts(
     trials: pd.DataFrame, released: pd.Series, name: str, skins: Sequence[Skin]
 ) -> Iterator[tuple[str, str]]:
     readers: dict[str, list[StatementReader]] = {}
-    for one in skins:
-        readers.setdefault(one.name, []).append(StatementReader(one))
+    for loaded in skins:
+        readers.setdefault(loaded.name, []).append(StatementReader(loaded))
     columns = [
         trials[column].tolist()
         for column in ("problem", "skin", "text", "description", "query", "entities")
@@ -144,12 +144,12 @@ def _solve(
         return answer, ""
     n_worlds = worlds.count_worlds(size, description)
     if problem_type(problem) == "Consist":
-        found = (
+        reason = (
             f"the description has {_worlds(n_worlds)}"
             if n_worlds
             else "the description contradicts itself: it has no world"
         )
-        return str(answer), found
+        return str(answer), reason
     if not n_worlds:
         return "none", "the description contradicts itself: it has no world"
     verdict = worlds.decide_query(size, description, query)
@@ -328,10 +328,10 @@ def _write_wrong(wrong: pd.DataFrame) -> list[str]:
 
 def _write_shortcuts(audit: Audit) -> list[str]:
     stated = audit.stated[audit.stated["stated"] > 0]
-    found = stated.to_dict("records")
+    records = stated.to_dict("records")
     rows = [
         (row["problem"], _FORMS[row["arity"]], f"{row['stated']:,} of {row['tuples']:,}")
-        for row in found
+        for row in records
     ]
     lines = [
         "",
@@ -401,7 +401,7 @@ def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def read_by_any(readers: Sequence[StatementReader], text: str) -> Statement:
-    """What a text states by the first reader that can read it.
+    """The statement of a text, by the first reader that can read it.
 
     Raises:
         ValueError: none can; it says what the first one found.

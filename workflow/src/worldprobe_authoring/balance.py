@@ -73,8 +73,8 @@ def cross_design(templates: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float
         and feature -> Cramer's V.
     """
     shares, strength = [], {}
-    for feature, value_of in FEATURES.items():
-        counts = pd.crosstab(templates["domain"], value_of(templates))
+    for feature, measure in FEATURES.items():
+        counts = pd.crosstab(templates["domain"], measure(templates))
         strength[feature] = cramers_v(counts.to_numpy(float))
         share = counts.div(counts.sum(axis=1), axis=0)
         shares.append(share.set_axis([f"{feature}: {value}" for value in counts.columns], axis=1))
@@ -215,7 +215,7 @@ def word_cues(templates: pd.DataFrame, seed: int = 0) -> WordCues:
     bounds = {}
     for part in PARTS:
         pairs = sentence_pairs(templates, part)
-        known, one, two = _side_counts(pairs)
+        words, one, two = _side_counts(pairs)
         total = (one + two).sum(axis=0)
         observed = _pmi((one - two).sum(axis=0), total)
         largest = (
@@ -223,11 +223,11 @@ def word_cues(templates: pd.DataFrame, seed: int = 0) -> WordCues:
                 _pmi(np.abs(signs @ (one - two)), total).max(axis=1)
                 for signs in turns(len(one), seed)
             ]
-            if known
+            if words
             else []
         )
-        bounds[part] = float(np.quantile(np.concatenate(largest), 0.95)) if known else 0.0
-        counted = zip(known, one.sum(axis=0), two.sum(axis=0), observed, strict=True)
+        bounds[part] = float(np.quantile(np.concatenate(largest), 0.95)) if words else 0.0
+        counted = zip(words, one.sum(axis=0), two.sum(axis=0), observed, strict=True)
         rows += [
             (part, word, int(n1), int(n2), float(pmi), bounds[part])
             for word, n1, n2, pmi in counted
@@ -251,12 +251,12 @@ def _side_counts(pairs: SentencePairs) -> tuple[list[str], np.ndarray, np.ndarra
         for side, only in enumerate((set(a) - set(b), set(b) - set(a))):
             counts[side].update((cluster, word) for word in only)
     spread.update(word for _, word in {*counts[0], *counts[1]})
-    known = sorted(word for word, n in spread.items() if n >= LEAST_CONCEPT_PAIRS)
+    words = sorted(word for word, n in spread.items() if n >= LEAST_CONCEPT_PAIRS)
     clusters = range(int(pairs.cluster.max()) + 1)
     one, two = (
-        np.array([[count[c, word] for word in known] for c in clusters], float) for count in counts
+        np.array([[count[c, word] for word in words] for c in clusters], float) for count in counts
     )
-    return known, one, two
+    return words, one, two
 
 
 def _pmi(difference: np.ndarray, total: np.ndarray) -> np.ndarray:
@@ -288,14 +288,16 @@ def bag_of_words(templates: pd.DataFrame) -> pd.DataFrame:
 
 
 def _shared(templates: pd.DataFrame) -> list[float]:
-    found = []
+    preferences = []
     for c1, c2, t1, t2 in zip(
         *(templates[c] for c in ("context1", "context2", "target1", "target2")), strict=True
     ):
         (a, b), targets = (_bag(c1), _bag(c2)), (_bag(t1), _bag(t2))
         share = [[len(bag & t) / len(bag) for bag in (a, b)] for t in targets]
-        found.append((_prefer(share[0][0] - share[0][1]) + _prefer(share[1][1] - share[1][0])) / 2)
-    return found
+        preferences.append(
+            (_prefer(share[0][0] - share[0][1]) + _prefer(share[1][1] - share[1][0])) / 2
+        )
+    return preferences
 
 
 def _bag(text: str) -> set[str]:
@@ -324,9 +326,9 @@ def _side_scores(templates: pd.DataFrame, part: str, cluster: np.ndarray) -> np.
     pairs = sentence_pairs(templates, part)
     difference, number = Counter[str](), Counter[str]()
     # A pair of concepts all of whose sentences an earlier one has brings none of its own.
-    own = {c: (Counter[str](), Counter[str]()) for c in cluster.tolist()}
+    by_cluster = {c: (Counter[str](), Counter[str]()) for c in cluster.tolist()}
     for a, b, c in zip(pairs.first, pairs.second, pairs.cluster.tolist(), strict=True):
-        own_difference, own_number = own[c]
+        own_difference, own_number = by_cluster[c]
         for one_sided, sign in ((set(a) - set(b), 1), (set(b) - set(a), -1)):
             for word in one_sided:
                 for counter, change in (
@@ -339,10 +341,10 @@ def _side_scores(templates: pd.DataFrame, part: str, cluster: np.ndarray) -> np.
 
     def score(words: set[str], c: int) -> float:
         """How many standard deviations from an even split the words are together."""
-        n = {word: number[word] - own[c][1][word] for word in words}
+        n = {word: number[word] - by_cluster[c][1][word] for word in words}
         return float(
             sum(
-                (difference[word] - own[c][0][word]) / np.sqrt(n[word])
+                (difference[word] - by_cluster[c][0][word]) / np.sqrt(n[word])
                 for word in sorted(words)
                 if n[word]
             )

@@ -1,5 +1,5 @@
-"""What a rule can see: unnatural sentences, templates that contradict one another, words that give
-an answer away.
+"""Checks that a rule can make: unnatural sentences, templates that contradict one another, words
+that give an answer away.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import combinations
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.frequency import words
-from worldprobe.benchmarks.ewok.materials.check import check_materials, check_versions
+from worldprobe.benchmarks.ewok.materials.check import check_materials, warn_of_few_fillers
 from worldprobe.benchmarks.ewok.materials.compile import (
     compile_families,
     compile_templates,
@@ -92,8 +92,8 @@ def impersonal(*texts: str) -> tuple[str, ...]:
     """
     names: dict[str, str] = {}
 
-    def rename(found: re.Match[str]) -> str:
-        variable, _, restrictions = found[1].partition(":")
+    def rename(match: re.Match[str]) -> str:
+        variable, _, restrictions = match[1].partition(":")
         return names.setdefault(
             variable, f"{{{variable.rstrip('0123456789')}_{len(names)}:{restrictions}}}"
         )
@@ -131,21 +131,21 @@ def check_sentences(materials: Materials) -> None:
                 filler.text, MaterialsLine(filler_class.place.file), fillers, materials.problems
             )
     for domain in materials.domains:
-        for place, text in dict.fromkeys(_sentences(domain, materials)):
-            _check_articles(text, place, fillers, materials.problems)
-            check_wording(text, place, fillers, materials.problems)
+        for line, text in dict.fromkeys(_sentences(domain, materials)):
+            _check_articles(text, line, fillers, materials.problems)
+            check_wording(text, line, fillers, materials.problems)
         for meta in domain.meta_templates:
             _check_labels(meta, materials.problems)
             _check_shared(meta, materials.problems)
             _check_likeness(meta, materials.problems)
     for base in (base for bases in materials.families.values() for base in bases):
-        for pair, place in (
+        for pair, line in (
             (base.targets, base.place),
             *((level.contexts, level.place) for level in base.levels),
         ):
             for text in pair:
-                _check_articles(braces(text), place, fillers, materials.problems)
-                check_wording(braces(text), place, fillers, materials.problems)
+                _check_articles(braces(text), line, fillers, materials.problems)
+                check_wording(braces(text), line, fillers, materials.problems)
 
 
 def _sentences(domain: Domain, materials: Materials) -> Iterator[tuple[MaterialsLine, str]]:
@@ -204,21 +204,21 @@ def begins_with_vowel_sound(word: str) -> bool:
     return word[0].lower() in "aeiou" or bool(_SPOKEN_VOWEL.match(word))
 
 
-def _check_articles(text: str, place: MaterialsLine, fillers: Fillers, problems: Problems) -> None:
+def _check_articles(text: str, line: MaterialsLine, fillers: Fillers, problems: Problems) -> None:
     for article, key, word in _ARTICLE.findall(text):
         followers = [f.text for f in fillers.options(key)] if key else [word]
         wrong = [w for w in followers if (article.lower() == "an") != begins_with_vowel_sound(w)]
         if wrong:
             count = f" and {len(wrong) - 1} other fillers" if len(wrong) > 1 else ""
             fix = "Write the other article, or restrict the slot to fillers that it suits."
-            problems.warn(place, f'"{article}" does not suit "{wrong[0]}"{count}.', fix)
+            problems.warn(line, f'"{article}" does not suit "{wrong[0]}"{count}.', fix)
     for article, key in _SECOND_ARTICLE.findall(text):
         double = [
             f.text for f in fillers.options(key) if re.match(r"(?:an?|the) ", f.text, re.IGNORECASE)
         ]
         if double:
             problem = f'"{article}" is before {{{key}}}, whose fillers bring their own article.'
-            problems.warn(place, problem, "Leave one of the two out.")
+            problems.warn(line, problem, "Leave one of the two out.")
 
 
 def _check_labels(meta: MetaTemplate, problems: Problems) -> None:
@@ -257,8 +257,8 @@ def _check_shared(meta: MetaTemplate, problems: Problems) -> None:
     nothing.
     """
     for probe in meta.probes:
-        if found := _ONE_SIDED.search(probe.pattern):
-            problem = f'both contexts say "{found[0]}", which suits one of them at most.'
+        if match := _ONE_SIDED.search(probe.pattern):
+            problem = f'both contexts say "{match[0]}", which suits one of them at most.'
             problems.warn(probe.place, problem, "Leave it out, or move it into a segment.")
 
 
@@ -289,10 +289,10 @@ def _is_negated_inside(text: str, other: str) -> bool:
     leaves anything.
     """
     plain = {word.lower() for word in words(other)}
-    found = {word.lower() for word in words(text)}
-    return bool(found & {"hardly", "few", "still"}) or any(
+    lower_words = {word.lower() for word in words(text)}
+    return bool(lower_words & {"hardly", "few", "still"}) or any(
         word.startswith(prefix) and word.removeprefix(prefix) in plain
-        for word in found
+        for word in lower_words
         for prefix in ("un", "in", "im", "dis")
     )
 
@@ -308,13 +308,13 @@ def _bare(text: str) -> frozenset[str]:
 
 def _check_likeness(meta: MetaTemplate, problems: Problems) -> None:
     """Two contexts of the same concepts that say nearly the same."""
-    known = []
+    probes = []
     for probe in meta.probes:
         for segment in probe.segments:
-            known.append(
+            probes.append(
                 (probe, segment, [_key_words(text) for text in _sides(probe.pattern, segment)])
             )
-    for (probe_a, a, sides_a), (probe_b, b, sides_b) in combinations(known, 2):
+    for (probe_a, a, sides_a), (probe_b, b, sides_b) in combinations(probes, 2):
         if probe_a is probe_b or len(sides_a) != len(sides_b) or not sides_a:
             continue
         if min(_overlap(x, y) for x, y in zip(sides_a, sides_b, strict=True)) >= _NEAR:
@@ -347,17 +347,17 @@ def check_all(materials: Materials, versions: int) -> tuple[int, int]:
     templates = compile_templates(materials)
     slots = open_templates(templates, fillers)
     check_slots(slots, fillers, materials.problems)
-    check_versions(slots, fillers, versions, materials.problems)
+    warn_of_few_fillers(slots, fillers, versions, materials.problems)
     check_sentences(materials)
     check_templates(templates, materials.problems)
     check_giveaways(templates, materials.problems)
     _check_tense(templates, materials.problems)
-    for place in without_template(materials):
+    for line in without_template(materials):
         fix = (
             "Add a context with the target's slots; the target's criteria must hold for both"
             " concepts."
         )
-        materials.problems.warn(place, "makes no template: no context fits a target.", fix)
+        materials.problems.warn(line, "makes no template: no context fits a target.", fix)
     if not materials.families:
         return len(templates), 0
     of_families = compile_families(materials)
@@ -455,34 +455,34 @@ def check_wording(text: str, place: MaterialsLine, fillers: Fillers, problems: P
         fillers: of the slots.
         problems: where warnings go.
     """
-    for found in _BRITISH.finditer(KEY.sub("X", text)):
+    for match in _BRITISH.finditer(KEY.sub("X", text)):
         problems.warn(
             place,
-            f'"{found[0]}" is British.',
-            f'Write "{_AMERICAN[found[1].lower()]}", or another American word.',
+            f'"{match[0]}" is British.',
+            f'Write "{_AMERICAN[match[1].lower()]}", or another American word.',
         )
-    for found in _OF_NAME.finditer(text):
+    for match in _OF_NAME.finditer(text):
         problems.warn(
             place,
-            f'"{KEY.sub("NAME", found[0])}" is no English possessive.',
+            f'"{KEY.sub("NAME", match[0])}" is no English possessive.',
             "Write {agent1}'s before the noun.",
         )
-    for found in _OF_THE.finditer(text):
-        if any(filler.text.startswith("the ") for filler in fillers.options(found[1])):
-            problem = f'{{{found[1]}}} brings its own article: "a pot of the tea".'
+    for match in _OF_THE.finditer(text):
+        if any(filler.text.startswith("the ") for filler in fillers.options(match[1])):
+            problem = f'{{{match[1]}}} brings its own article: "a pot of the tea".'
             problems.warn(
                 place,
                 problem,
                 "Say that it is in the pot, or use a class of fillers without articles.",
             )
-    for found in _SPOONS.finditer(text):
+    for match in _SPOONS.finditer(text):
         problems.warn(
             place,
-            f'"{found[0].partition(" of")[0]} of" counts spoons.',
+            f'"{match[0].partition(" of")[0]} of" counts spoons.',
             'Write "spoonful" or "spoonfuls".',
         )
-    for found in _MORE.finditer(text):
-        problems.warn(place, f'"more {found[1]}" has a comparative in -er.', "Write it.")
+    for match in _MORE.finditer(text):
+        problems.warn(place, f'"more {match[1]}" has a comparative in -er.', "Write it.")
 
 
 #: Words that say nothing by themselves, or that any comparison needs.
@@ -506,12 +506,12 @@ def check_giveaways(templates: pd.DataFrame, problems: Problems) -> None:
     for template_id, *texts in zip(*columns, strict=True):
         context1, context2, target1, target2 = (dict(_stems(text)) for text in texts)
         telling = [
-            own[stem]
-            for own, other, fits, clashes in (
+            target[stem]
+            for target, other, fits, clashes in (
                 (target1, target2, context1, context2),
                 (target2, target1, context2, context1),
             )
-            for stem in own
+            for stem in target
             if stem in fits and stem not in other and stem not in clashes
         ]
         for word in telling:

@@ -17,6 +17,7 @@ from worldprobe.errors import UserError
 from worldprobe.files import whole_folder, write_text
 from worldprobe.log import LOGGER
 from worldprobe.paths import materials_place
+from worldprobe_authoring.exports_cli import add_to_worldsense as add_exports
 from worldprobe_authoring.lm_eval_cli import import_samples
 
 app = App(name="materials", help="Check, count, show, start and review materials.")
@@ -39,21 +40,23 @@ def check(
     from worldprobe.benchmarks.ewok.materials.materials import read_materials
     from worldprobe_authoring.check import check_all
 
-    place = materials_place(materials)
+    folder = materials_place(materials)
     read = read_materials(
-        place, ORIGINAL if compat else RIGHT, password_of(password), is_lenient=compat
+        folder, ORIGINAL if compat else RIGHT, password_of(password), is_lenient=compat
     )
     n_templates, n_levels = check_all(read, n_versions)
-    for problem in sorted(read.problems, key=lambda one: (one.place.file, one.place.line)):
+    for problem in sorted(
+        read.problems, key=lambda warning: (warning.place.file, warning.place.line)
+    ):
         print(problem)
     n_errors = len(read.problems.errors())
     if n_errors:
         raise UserError(
-            place,
+            folder,
             f"Errors: {n_errors}, listed above.",
             "Fix them from the top; one may cause others.",
         )
-    print(f"{place}: templates {n_templates}, errors 0, warnings {len(read.problems)}")
+    print(f"{folder}: templates {n_templates}, errors 0, warnings {len(read.problems)}")
     print("`worldprobe items build` makes one item of each template per version.")
     if n_levels:
         print(f"Besides, levels of families {n_levels}, which `items build --families` fills.")
@@ -116,12 +119,14 @@ def audit_labels(
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe_authoring.labels import COLUMNS, LabelAudit, audit_labels
 
-    check_items(items, judgements)
     step = JudgedStep(LABEL_AUDIT, judgements, missing, {"items": items})
-    fillers, canary = None, read_provenance(items).canary
-    if is_own(canary):
-        fillers, step.canary = read_table(items, Items, ["item_id", "fillers"]), canary
-    step.write(audit_labels(step.read(COLUMNS), fillers), LabelAudit, out)
+    with step.or_nothing((LabelAudit, out)):
+        rows = step.read(COLUMNS)
+        check_items(items, step.judgements)
+        fillers, canary = None, read_provenance(items).canary
+        if is_own(canary):
+            fillers, step.canary = read_table(items, Items, ["item_id", "fillers"]), canary
+        step.write(audit_labels(rows, fillers), LabelAudit, out)
 
 
 @app.command
@@ -243,6 +248,7 @@ def add_commands(app: App) -> None:
     app.command(audit)
     app.command(show_skin, name="preview")
     app.command(import_samples)
+    add_exports(app)
 
 
 def audit(

@@ -188,8 +188,8 @@ def _file(name: str, size: int, digest: str, is_main: bool) -> dict[str, Any]:
 def _action(
     identifier: str, name: str, origin: Mapping[str, Any], digests: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """What made one table: its inputs are files of the crate, or, where they are not in it,
-    known by digest.
+    """The action that made one table. Its inputs are files of the crate, or, where they are not in
+    it, known by digest.
     """
     inside = {digest: file for file, digest in digests.items()}
     objects, others = [], []
@@ -221,7 +221,7 @@ def _action(
         "instrument": {"@id": "#worldprobe"},
         "object": objects,
         "result": {"@id": name},
-        "description": "; ".join(one for one in stated if one),
+        "description": "; ".join(part for part in stated if part),
     }
     return [action, *others]
 
@@ -251,7 +251,7 @@ def pack_crate(
 
 @dataclass
 class ArchiveContents:
-    """What a study gives to an archive, by name in the study's folder.
+    """Contents of a study's archive, by name in the study's folder.
 
     Attributes:
         files: contents.
@@ -366,7 +366,7 @@ def _repeats(content: bytes, name: str, wordings: Wordings) -> bool:
 
 
 def note_of(study: Archived) -> str:
-    """What a reader of a rehearsal's archive must know; empty for a study."""
+    """Note to readers of a rehearsal's archive; empty for a study."""
     return REHEARSAL if study.settings.study["rehearsal"] else ""
 
 
@@ -397,12 +397,12 @@ def read_citation(path: Path) -> list[dict[str, str]]:
         "orcid": "identifier",
     }
     stated = [
-        {keys[key]: str(value) for key, value in one.items() if key in keys}
-        for one in read_yaml(path).document["authors"]
+        {keys[key]: str(value) for key, value in author.items() if key in keys}
+        for author in read_yaml(path).document["authors"]
     ]
     return [
-        {"name": f"{one.get('givenName', '')} {one.get('familyName', '')}".strip(), **one}
-        for one in stated
+        {"name": f"{author.get('givenName', '')} {author.get('familyName', '')}".strip(), **author}
+        for author in stated
     ]
 
 
@@ -412,5 +412,5 @@ def snakemake_version() -> str:
         return importlib.metadata.version("snakemake")
     except importlib.metadata.PackageNotFoundError:
         text = (REPOSITORY / "workflow" / "Snakefile").read_text(encoding="utf-8")
-        found = re.search(r'min_version\("(.+?)"\)', text)
-        return f">={found[1]}" if found else "unknown"
+        match = re.search(r'min_version\("(.+?)"\)', text)
+        return f">={match[1]}" if match else "unknown"

@@ -85,21 +85,21 @@ def audit_labels(judged: pd.DataFrame, fillers: pd.DataFrame | None = None) -> p
     judged = judged.astype(dict.fromkeys(judged.select_dtypes("category"), object))
     items = judged.drop_duplicates("item_id").set_index("item_id")[[*_TEMPLATE, *_DESIGN]]
     is_model = ~judged["model"].map(is_baseline).astype(bool)
-    known = judged["accuracy"].notna()
-    of_models = judged[is_model & known].groupby("item_id")
-    of_people = judged[(judged["model"] == HUMAN) & known].groupby("item_id")
-    found = items.assign(
+    is_judged = judged["accuracy"].notna()
+    of_models = judged[is_model & is_judged].groupby("item_id")
+    of_people = judged[(judged["model"] == HUMAN) & is_judged].groupby("item_id")
+    audited = items.assign(
         models_against=1 - of_models["accuracy"].mean(),
         n_models=of_models["model"].nunique().reindex(items.index, fill_value=0),
         people_against=1 - of_people["accuracy"].mean(),
     )
-    of_template = found.groupby(_TEMPLATE)["models_against"]
-    n_others = of_template.transform("count") - found["models_against"].notna()
-    others = of_template.transform("sum") - found["models_against"].fillna(0)
-    found["elsewhere"] = np.clip(others / n_others.where(n_others > 0), 0, 1)
+    of_template = audited.groupby(_TEMPLATE)["models_against"]
+    n_others = of_template.transform("count") - audited["models_against"].notna()
+    others = of_template.transform("sum") - audited["models_against"].fillna(0)
+    audited["elsewhere"] = np.clip(others / n_others.where(n_others > 0), 0, 1)
     if fillers is not None:
-        found["fillers"] = fillers.set_index("item_id")["fillers"].reindex(found.index)
-    return found.reset_index()
+        audited["fillers"] = fillers.set_index("item_id")["fillers"].reindex(audited.index)
+    return audited.reset_index()
 
 
 @table(

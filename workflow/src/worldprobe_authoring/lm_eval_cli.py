@@ -35,8 +35,8 @@ def lm_eval(items: Path, samples: Samples, /, *, model: ModelName = None, out: P
         out: table of target scores, for `judge`
     """
     from worldprobe.benchmarks.ewok.contracts import Items, TargetScores
-    from worldprobe.benchmarks.ewok.exports.lm_eval_task import BENCHMARK
     from worldprobe.contracts import read_table, write_table
+    from worldprobe_authoring.ewok_task import BENCHMARK
     from worldprobe_authoring.lm_eval_runs import read_run, read_target_scores
 
     run = read_run(samples, BENCHMARK)
@@ -53,7 +53,7 @@ def made_by_lm_eval(
     inputs: Mapping[str, Path | str],
     **known: Any,
 ) -> Provenance:
-    """What lm-eval made, and how it says that it did.
+    """Provenance of a table that lm-eval made.
 
     Args:
         run: whose samples were read.
@@ -106,10 +106,10 @@ def import_samples(
         out: table of responses, for `worldsense analyse`
     """
     from worldprobe.benchmarks.worldsense.contracts import Responses
-    from worldprobe.benchmarks.worldsense.exports import BENCHMARK
     from worldprobe.benchmarks.worldsense.trials.files import canary_of, read_trials
     from worldprobe.contracts import write_table
     from worldprobe_authoring.lm_eval_runs import read_responses, read_run
+    from worldprobe_authoring.worldsense_exports import BENCHMARK
 
     run, rows = read_run(samples, BENCHMARK), read_trials(trials)
     made = made_by_lm_eval(

@@ -13,12 +13,10 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.exports import PROMPTING
 from worldprobe.benchmarks.worldsense.inference.ask import choose, responses, write_prompts
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.skins.vocabulary import answers_of
 from worldprobe.errors import UserError
-from worldprobe.inference.lm_eval import BENCHMARK
 from worldprobe.log import LOGGER
 from worldprobe.models.chat import Encoder, own_tokens
 from worldprobe.models.checkpoint import locate
@@ -26,6 +24,8 @@ from worldprobe.models.engine import NOT_FINITE, Scored
 from worldprobe.models.loading import load_tokenizer
 from worldprobe.models.registry import CAUSAL
 from worldprobe.models.weights import read_object
+from worldprobe_authoring.task_folders import BENCHMARK
+from worldprobe_authoring.worldsense_exports import PROMPTING
 
 Key = TypeVar("Key", str, tuple[str, int])
 
@@ -44,7 +44,7 @@ NOT_OURS = (
 
 @dataclass(frozen=True)
 class LmEvalRun:
-    """What lm-eval says of a run.
+    """The facts of a run of lm-eval.
 
     Attributes:
         place: its results file.
@@ -103,9 +103,9 @@ def read_run(folder: Path, benchmark: str) -> LmEvalRun:
             "contains results of several models.",
             f"Name one model's folder, e.g. {runs[0].parent}.",
         )
-    place, date = runs[-1], runs[-1].stem.removeprefix("results_")
+    results, date = runs[-1], runs[-1].stem.removeprefix("results_")
     try:
-        stated = json.loads(place.read_text(encoding="utf-8"))
+        stated = json.loads(results.read_text(encoding="utf-8"))
         asked = [
             name
             for name, task in stated["configs"].items()
@@ -126,10 +126,12 @@ def read_run(folder: Path, benchmark: str) -> LmEvalRun:
             else dict(part.split("=", 1) for part in given.split(",") if "=" in part)
         )
     except (OSError, *NOT_OURS) as error:
-        raise UserError(place, "is not a results file of lm-eval.", "Run lm-eval again.") from error
+        raise UserError(
+            results, "is not a results file of lm-eval.", "Run lm-eval again."
+        ) from error
     if not asked:
         raise UserError(
-            place,
+            results,
             f"is of no task that worldprobe exported for {benchmark}.",
             "Name the folder of such a run.",
         )
@@ -140,26 +142,26 @@ def read_run(folder: Path, benchmark: str) -> LmEvalRun:
     ):
         if is_given:
             raise UserError(
-                place,
+                results,
                 f"was asked with {option}, which is another question.",
                 f"Run it again without {option}.",
             )
     wanted = {f"samples_{name}_{date}.jsonl" for name in asked}
     files = tuple(
-        sorted(path for path in place.parent.glob("samples_*.jsonl") if path.name in wanted)
+        sorted(path for path in results.parent.glob("samples_*.jsonl") if path.name in wanted)
     )
     if not files:
         raise UserError(
-            place, "has no samples next to it.", "Run lm-eval again with --log_samples."
+            results, "has no samples next to it.", "Run lm-eval again with --log_samples."
         )
-    known = {name: version for name, version in packages.items() if version}
+    versions = {name: version for name, version in packages.items() if version}
     return LmEvalRun(
-        place,
+        results,
         files,
         model or "lm-eval",
         revision or None,
         dtype.removeprefix("torch.") if dtype else None,
-        known,
+        versions,
         arguments,
     )
 
@@ -179,10 +181,10 @@ def check_start_token(run: LmEvalRun) -> None:
             return
         import transformers
 
-        own = load_tokenizer(checkpoint)
+        tokenizer = load_tokenizer(checkpoint)
         config = read_object(checkpoint.folder / "config.json")
         config = config.get("text_config") or config
-        encoder = Encoder(own, config.get("model_type", ""), config.get("bos_token_id"))
+        encoder = Encoder(tokenizer, config.get("model_type", ""), config.get("bos_token_id"))
         stated = run.arguments.get("add_bos_token")
         adds = {} if stated is None else {"add_bos_token": stated.lower() == "true"}
         asked = transformers.AutoTokenizer.from_pretrained(
@@ -199,7 +201,7 @@ def check_start_token(run: LmEvalRun) -> None:
     theirs = () if adds.get("add_bos_token") is False else own_tokens(asked)[0]
     if theirs != encoder.prefix:
         began, begins = (
-            ", ".join(own.convert_ids_to_tokens(list(ids))) or "nothing"
+            ", ".join(tokenizer.convert_ids_to_tokens(list(ids))) or "nothing"
             for ids in (theirs, encoder.prefix)
         )
         raise UserError(
@@ -267,7 +269,7 @@ def read_logprobs(
         UserError: a sample of something else, a second one of the same question, or a question that
             was not asked.
     """
-    found: dict[Key, list[float]] = {}
+    logprobs: dict[Key, list[float]] = {}
     for sample in read_samples(run.files, fix):
         key = key_of(sample)
         if key not in wanted:
@@ -278,17 +280,17 @@ def read_logprobs(
                 f"{name_of(key)} was asked with other texts than those of {whole}.",
                 fix,
             )
-        if key in found:
+        if key in logprobs:
             raise UserError(
                 sample.where, f"{name_of(key)} occurs a second time.", "Name the folder of one run."
             )
-        found[key] = sample.logprobs
-    if missing := sorted(wanted.keys() - found.keys()):
+        logprobs[key] = sample.logprobs
+    if missing := sorted(wanted.keys() - logprobs.keys()):
         problem = (
             f"{len(missing)} of {len(wanted)} questions were not asked, e.g. {name_of(missing[0])}."
         )
         raise UserError(run.place.parent, problem, fix)
-    return found
+    return logprobs
 
 
 ITEMS_FIX = (
@@ -367,14 +369,14 @@ def _find_item(
     return same.pop() if len(same) > 1 else same[0]
 
 
-def _frame(found: Mapping[ItemKey, Sequence[float]]) -> pd.DataFrame:
+def _frame(logprobs: Mapping[ItemKey, Sequence[float]]) -> pd.DataFrame:
     rows = [
         (
             (item, target, context, value, 0, "")
             if math.isfinite(value) and value <= 0
             else (item, target, context, None, 0, NOT_FINITE)
         )
-        for (item, target), values in sorted(found.items())
+        for (item, target), values in sorted(logprobs.items())
         for context, value in zip((1, 2), values, strict=True)
     ]
     columns = ["item_id", "target", "context", "logprob", "n_tokens", "flags"]
@@ -414,9 +416,9 @@ def read_responses(run: LmEvalRun, trials: pd.DataFrame) -> pd.DataFrame:
         str(trial): [(text, f" {option}") for option in answers_of(problem)]
         for trial, text, problem in asked
     }
-    found = read_logprobs(run, wanted, _trial, "trial {}".format, "these trials", TRIALS_FIX)
+    logprobs = read_logprobs(run, wanted, _trial, "trial {}".format, "these trials", TRIALS_FIX)
     rows = [
-        choose(trial, text, problem, [_scored(one) for one in found[str(trial)]], prompts)
+        choose(trial, text, problem, [_scored(values) for values in logprobs[str(trial)]], prompts)
         for trial, text, problem in asked
     ]
     return responses(rows, PROMPTING, "text")

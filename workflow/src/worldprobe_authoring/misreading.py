@@ -42,8 +42,8 @@ def does_state(
 
 
 def find_misreading(skin: Skin) -> UserError | None:
-    """What is wrong with the first text of a skin that does not say, read by the skin's own words,
-    what it was made from.
+    """Fault in the first text of a skin that, read by the skin's own words, does not say what it
+    was made from.
     """
     reader = StatementReader(skin)
     for trial in _trials(skin):

@@ -32,7 +32,7 @@ WORLDPROBE_MATERIALS_PASSWORD.
 """
 
 
-def read_members(sources: Sequence[Path], password: str | None) -> dict[str, bytes]:
+def read_files_to_pack(sources: Sequence[Path], password: str | None) -> dict[str, bytes]:
     """The files to pack, read in memory: of a folder under its own name, of a .zip under their
     names there, or a single file.
 
@@ -43,29 +43,29 @@ def read_members(sources: Sequence[Path], password: str | None) -> dict[str, byt
     for source in sources:
         if source.is_file() and source.suffix != ".zip":
             folder = Archive(source.absolute().parent)
-            found = {source.name: folder.read(source.name)}
+            contents = {source.name: folder.read(source.name)}
         else:
             _refuse_links(source)
             archive = Archive(source, password, "Set WORLDPROBE_MATERIALS_PASSWORD.")
             above = f"{source.absolute().name}/" if archive.is_folder else ""
-            found = {above + name: archive.read(name) for name in archive.names}
-            if _OURS in found.get(
+            contents = {above + name: archive.read(name) for name in archive.names}
+            if _OURS in contents.get(
                 README, b""
             ):  # of an archive that is packed again; there will be another
-                del found[README]
-        for name in found:
+                del contents[README]
+        for name in contents:
             _check_name(source, name)
-        if not found:
+        if not contents:
             raise UserError(
                 source,
                 "contains no file to pack.",
                 "Name a folder with files; hidden ones are left out.",
             )
-        if twice := sorted(found.keys() & members.keys()):
+        if twice := sorted(contents.keys() & members.keys()):
             raise UserError(
                 source, f"{twice[0]} is packed already.", "Rename one of the two files or folders."
             )
-        members |= found
+        members |= contents
     return members
 
 
@@ -110,21 +110,23 @@ def read_notices(
             is named.
         password: of that .zip.
     """
-    found: dict[str, bytes] = {}
+    notices: dict[str, bytes] = {}
     if source is not None:
         archive = Archive(source, password, "Set WORLDPROBE_MATERIALS_PASSWORD.")
         for pattern in _NOTICES.values():
             names = [name for name in archive.names if pattern.search(name)]
-            found |= {PurePosixPath(name).name: archive.read(name) for name in names[:1]}
+            notices |= {PurePosixPath(name).name: archive.read(name) for name in names[:1]}
     for what, path in (("LICENSE", licence), ("TERMS_OF_USE", terms)):
         if path is not None:
-            found = {
+            notices = {
                 name: content
-                for name, content in found.items()
+                for name, content in notices.items()
                 if not name.upper().startswith(what[:5])
             }
-            found[what + (path.suffix or ".txt")] = Archive(path.absolute().parent).read(path.name)
-    return found
+            notices[what + (path.suffix or ".txt")] = Archive(path.absolute().parent).read(
+                path.name
+            )
+    return notices
 
 
 def check_members(members: Mapping[str, bytes]) -> None:
@@ -200,7 +202,7 @@ def write_release(members: Mapping[str, bytes], path: Path, password: str) -> No
         temporary.write_bytes(packed)
 
 
-def read_release(path: Path, password: str | None, hint: str) -> Iterator[tuple[str, bytes]]:
+def read_packed(path: Path, password: str | None, hint: str) -> Iterator[tuple[str, bytes]]:
     """The files of an archive, to be written in the open.
 
     Raises:

@@ -16,7 +16,7 @@ PARTS = ("train", "test")
 PAIR = ["domain", "concept_a", "concept_b"]
 
 
-def parts_of(templates: pd.DataFrame, source: MaterialsFiles) -> pd.Series:
+def split_of_templates(templates: pd.DataFrame, source: MaterialsFiles) -> pd.Series:
     """The part of each template, as the materials' own split says.
 
     Args:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from worldprobe.benchmarks.worldsense.problems.problems import cells, cores
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
-from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, MOTION, WORDINGS
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, MOVING, WORDINGS
 from worldprobe.benchmarks.worldsense.trials.trial_maker import (
     COLUMNS,
     Stratum,
@@ -23,14 +23,14 @@ def preview_skin(skins: Sequence[Skin], name: str, size: int, seed: int) -> str:
     Raises:
         UserError: no such skin, or one with too few entities for the size.
     """
-    known = {skin.name: skin for skin in skins}
-    if name not in known:
+    by_name = {skin.name: skin for skin in skins}
+    if name not in by_name:
         raise UserError(
             "--skin",
-            f"{name!r} is not a skin{did_you_mean(name, known)}",
-            f"Choose from {', '.join(known)}.",
+            f"{name!r} is not a skin{did_you_mean(name, by_name)}",
+            f"Choose from {', '.join(by_name)}.",
         )
-    skin = known[name]
+    skin = by_name[name]
     if len(skin.entities) < entities_needed(size):
         raise UserError(
             "--size",
@@ -42,7 +42,7 @@ def preview_skin(skins: Sequence[Skin], name: str, size: int, seed: int) -> str:
         known_cells = [cell for cell in cells((size,), (problem,)) if cores(cell)]
         if not known_cells:
             continue  # of this size, there is none
-        cell = known_cells[len(known_cells) // 2 if problem in MOTION else -1]
+        cell = known_cells[len(known_cells) // 2 if problem in MOVING else -1]
         draw = seed % n_distinct(cell, len(skin.entities))
         rows = make_tuple(Stratum(cell, skin, WORDINGS[turn % 2]), draw, seed, 0)
         trial = dict(zip(COLUMNS, rows[0], strict=True))

@@ -97,10 +97,10 @@ def pack(
         notices_from: folder or .zip of materials whose licence and terms to pack
         out: archive to write
     """
-    from worldprobe.benchmarks.ewok.cli.items import read_official_files
+    from worldprobe_authoring.official_items import read_official_files
     from worldprobe_authoring.packing import (
         check_members,
-        read_members,
+        read_files_to_pack,
         read_notices,
         write_release,
     )
@@ -112,7 +112,7 @@ def pack(
     if bool(items) != bool(templates):
         raise UserError("--items", "and --templates go together.", "Give both.")
     word = _password_of_materials(*sources, notices_from)
-    members = read_members(sources, word)
+    members = read_files_to_pack(sources, word)
     if items and templates:
         members |= {
             f"items/{name}": text.encode() for name, text in read_official_files(items, templates)
@@ -134,10 +134,10 @@ def unpack(archive: Path, /, *, out: OutFolder) -> None:
         archive: archive, from `release pack`
         out: folder to write
     """
-    from worldprobe_authoring.packing import read_release
+    from worldprobe_authoring.packing import read_packed
 
     word = ask_password(RELEASE_VARIABLE, archive.name) if is_encrypted(archive) else None
-    contents = dict(read_release(archive, word, f"Set {RELEASE_VARIABLE}."))
+    contents = dict(read_packed(archive, word, f"Set {RELEASE_VARIABLE}."))
     with whole_folder(out) as folder:
         for name, content in contents.items():
             path = folder / name
@@ -174,14 +174,14 @@ def _report(findings: Findings, folder: Path, official: Path | None, n_wordings:
     from worldprobe_authoring.search import LEAST_WORDS
 
     lines = []
-    for place, sentences in sorted(findings.sentences.items()):
+    for file, sentences in sorted(findings.sentences.items()):
         for sentence in sentences[:SHOWN]:
             what = f"{sentence.n_words} words in a row of a protected sentence"
-            lines.append(f"{place}, line {sentence.line}: {what}")
+            lines.append(f"{file}, line {sentence.line}: {what}")
         if len(sentences) > SHOWN:
-            lines.append(f"{place}: {len(sentences) - SHOWN} more")
-    lines += [f"{place}: no canary" for place in sorted(findings.without_canary)]
-    lines += [f"{place}: not searched: {why}" for place, why in sorted(findings.unread.items())]
+            lines.append(f"{file}: {len(sentences) - SHOWN} more")
+    lines += [f"{file}: no canary" for file in sorted(findings.without_canary)]
+    lines += [f"{file}: not searched: {why}" for file, why in sorted(findings.unread.items())]
     what = (
         f"{n_wordings} sentences of {official.name} and missing canaries"
         if official
@@ -240,7 +240,9 @@ def pack_study(
         notices = read_notices(licence, terms, notices_from, word)
         check_notices(notices)
     elif contents.closed:
-        if pages := sorted(one for one in contents.closed if not one.endswith(".parquet")):
+        if pages := sorted(
+            closed_path for closed_path in contents.closed if not closed_path.endswith(".parquet")
+        ):
             fix = "Add --encrypt, or leave out what shows texts of items, and run the study again."
             raise UserError(folder / pages[0], "contains protected texts of items.", fix)
         for closed in contents.closed:

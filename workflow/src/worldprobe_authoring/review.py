@@ -68,14 +68,14 @@ def preview_concept(
         )
     templates = compile_templates(materials)
     asks = (templates["concept_a"] == concept) | (templates["concept_b"] == concept)
-    found = templates[asks & templates["domain"].isin([d.name for d in searched])]
-    if found.empty:
+    matches = templates[asks & templates["domain"].isin([d.name for d in searched])]
+    if matches.empty:
         raise UserError(
             "CONCEPT",
             f'no template asks about "{concept}".',
             "Write contexts for it, and targets that suit it.",
         )
-    shown = found if limit is None else found.head(limit)
+    shown = matches if limit is None else matches.head(limit)
     items = fill_once(shown, materials, seed).set_index("template_id")
     blocks = [
         _block(row, items.loc[row["template_id"]])
@@ -83,8 +83,8 @@ def preview_concept(
         if row["template_id"] in items.index
     ]
     rest = (
-        f"\n\n{len(found) - len(shown)} more templates; --limit shows more."
-        if len(shown) < len(found)
+        f"\n\n{len(matches) - len(shown)} more templates; --limit shows more."
+        if len(shown) < len(matches)
         else ""
     )
     return "\n\n".join(blocks) + rest

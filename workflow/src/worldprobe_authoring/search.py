@@ -77,35 +77,30 @@ class Wordings:
         for words in sorted(map(split_words, set(fillers)), key=len, reverse=True):
             if words:
                 self._fillers.setdefault(words[0], []).append(words)
-        self.wordings = sorted(set(self._told_by(items)))
+        self.wordings = sorted({wording for item in items for wording in self._recognisable(item)})
         self._by_key: dict[Wording, list[tuple[int, int]]] = {}
         for number, wording in enumerate(self.wordings):
             runs = [wording[i : i + KEY_LENGTH] for i in range(len(wording) - KEY_LENGTH + 1)]
             start = min(range(len(runs)), key=lambda i: runs[i].count(FILLER))
             self._by_key.setdefault(runs[start], []).append((number, start))
 
-    def _told_by(self, items: Iterable[Sequence[str]]) -> Iterator[Wording]:
-        """The sentences that have enough words to be told from anybody's; of an item without one,
-        its texts in a row.
+    def _recognisable(self, item: Sequence[str]) -> list[Wording]:
+        """The item's sentences that have enough words to be told from anybody's. If it has none,
+        its texts in a row: as few of them as have enough words, in every order.
         """
-        seen: set[Wording] = set()
-        for item in items:
-            sentences = [
-                self._normalised(split_words(sentence))
-                for text in item
-                for sentence in _SENTENCE_END.split(text)
-            ]
-            told = [tuple(words) for words in sentences if _is_enough(words)]
-            texts = [self._normalised(split_words(text)) for text in item]
-            for number in range(2, len(texts) + 1):
-                if not told:
-                    runs = (
-                        tuple(itertools.chain(*run))
-                        for run in itertools.permutations(texts, number)
-                    )
-                    told = [words for words in runs if _is_enough(words)]
-            yield from (words for words in told if words not in seen)
-            seen.update(told)
+        sentences = (
+            tuple(self._normalised(split_words(sentence)))
+            for text in item
+            for sentence in _SENTENCE_END.split(text)
+        )
+        if long_enough_sentences := [words for words in sentences if _is_enough(words)]:
+            return long_enough_sentences
+        texts = [self._normalised(split_words(text)) for text in item]
+        for number in range(2, len(texts) + 1):
+            runs = (tuple(itertools.chain(*run)) for run in itertools.permutations(texts, number))
+            if long_enough_runs := [words for words in runs if _is_enough(words)]:
+                return long_enough_runs
+        return []
 
     def _normalised(self, words: Sequence[str], starts: list[int] | None = None) -> list[str]:
         """The words, with fillers as one word each; ``starts`` takes the place of each in what is
@@ -140,19 +135,19 @@ class Wordings:
         words = self._normalised(_WORD.findall(plain), starts)
         shifted = [words[i:] for i in range(KEY_LENGTH)]
         hits = self._by_key.keys() & set(zip(*shifted, strict=False))
-        found: dict[int, int] = {}
-        for place, run in enumerate(zip(*shifted, strict=False)) if hits else ():
+        lines: dict[int, int] = {}
+        for position, run in enumerate(zip(*shifted, strict=False)) if hits else ():
             for number, start in self._by_key[run] if run in hits else ():
-                begin = place - start
+                begin = position - start
                 wording = self.wordings[number]
                 if (
                     begin >= 0
-                    and number not in found
+                    and number not in lines
                     and tuple(words[begin : begin + len(wording)]) == wording
                 ):
                     at = next(itertools.islice(_WORD.finditer(plain), starts[begin], None)).start()
-                    found[number] = plain.count("\n", 0, at) + 1
-        return found
+                    lines[number] = plain.count("\n", 0, at) + 1
+        return lines
 
 
 def _is_enough(words: Sequence[str]) -> bool:
@@ -176,7 +171,12 @@ def read_wordings(source: MaterialsFiles) -> Wordings:
             *(released[column] for column in OFFICIAL_TEXTS if column in released), strict=True
         )
     return Wordings(
-        texts, [filler.text for known in materials.fillers.values() for filler in known.fillers]
+        texts,
+        [
+            filler.text
+            for filler_class in materials.fillers.values()
+            for filler in filler_class.fillers
+        ],
     )
 
 
@@ -194,7 +194,7 @@ class SentencePlace(NamedTuple):
 
 @dataclass
 class Findings:
-    """What a search found; nothing of the texts themselves.
+    """Findings of a search; nothing of the texts themselves.
 
     Attributes:
         sentences: place -> the different protected sentences there, in order.
@@ -236,7 +236,7 @@ def search_folder(folder: Path, wordings: Wordings | None) -> Findings:
             f"cannot be listed ({error.strerror})"
         )
 
-    paths = [folder] if folder.is_file() else list(files_below(folder, skip))
+    paths = [folder] if folder.is_file() else list(readable_files(folder, skip))
     findings.n_files = len(paths)
     with Progress("Searching", len(paths), "files") as progress:
         for path in paths:
@@ -255,7 +255,7 @@ def _search_file(path: Path, name: str, wordings: Wordings | None, findings: Fin
     except OSError as error:
         findings.unread[name] = f"cannot be read ({error.strerror})"
         return
-    found: dict[str, dict[int, SentencePlace]] = {}
+    by_file: dict[str, dict[int, SentencePlace]] = {}
     for content in contents(path, name) if wordings is not None else ():
         if content.text is None:
             findings.unread[content.place] = content.problem
@@ -263,17 +263,17 @@ def _search_file(path: Path, name: str, wordings: Wordings | None, findings: Fin
             findings.encrypted += 1
         elif wordings is not None:
             findings.others.update([content.form] if content.form else [])
-            here = found.setdefault(content.place, {})
+            here = by_file.setdefault(content.place, {})
             for number, line in wordings.find(content.text).items():
                 here.setdefault(
                     number,
                     SentencePlace(content.first_line + line - 1, len(wordings.wordings[number])),
                 )
-    findings.sentences |= {place: sorted(here.values()) for place, here in found.items() if here}
+    findings.sentences |= {file: sorted(here.values()) for file, here in by_file.items() if here}
 
 
 def _identity(path: Path) -> bytes | None:
-    """What the store of answers that a file belongs to says of itself."""
+    """Identity of the store of answers that a file belongs to."""
     beside = path.with_name("identity.json")
     return beside.read_bytes() if is_part_of_store(path.name) and beside.is_file() else None
 
@@ -316,23 +316,23 @@ class Content(NamedTuple):
     form: str = ""
 
 
-def files_below(folder: Path, skip: Callable[[OSError], None]) -> Iterator[Path]:
+def readable_files(folder: Path, skip: Callable[[OSError], None]) -> Iterator[Path]:
     """Every file, hidden ones included; links are not followed, and of ``.git`` nothing is read.
 
     Args:
         folder: where to look.
         skip: called for each folder that cannot be listed.
     """
-    for place, folders, names in os.walk(folder, onerror=skip):
+    for directory, folders, names in os.walk(folder, onerror=skip):
         folders[:] = sorted(name for name in folders if name != ".git")
         for name in sorted(names):
-            path = Path(place, name)
+            path = Path(directory, name)
             if path.is_file() and not path.is_symlink():
                 yield path
 
 
 def contents(path: Path, name: str) -> Iterator[Content]:
-    """What can be read in a file.
+    """The readable contents of a file.
 
     Args:
         path: the file.

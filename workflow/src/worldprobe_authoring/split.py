@@ -116,11 +116,11 @@ def folds(
     group = pd.Series(_groups(templates[[*PAIR, "situation"]].fillna({"concept_b": ""}), scales))
     sizes = group.value_counts()
     part, filled = {}, np.zeros(count, int)
-    for one in sorted(
-        sizes.index, key=lambda one: (-sizes[one], rng.random())
+    for unit in sorted(
+        sizes.index, key=lambda unit: (-sizes[unit], rng.random())
     ):  # each into the part that has the fewest
-        part[one] = int(filled.argmin())
-        filled[part[one]] += sizes[one]
+        part[unit] = int(filled.argmin())
+        filled[part[unit]] += sizes[unit]
     return group.map(part).to_numpy()
 
 

@@ -102,7 +102,7 @@ class StatementReader:
         ]
 
     def read(self, text: str) -> Statement:
-        """What a text states.
+        """The statement of a text.
 
         Args:
             text: the whole question that a model reads, of any problem and wording.
@@ -110,17 +110,17 @@ class StatementReader:
         Raises:
             ValueError: the text is not in the skin's words, or can be read in several ways.
         """
-        found = list(self._statements(text))
+        readings = list(self._statements(text))
         if any(
-            statement._replace(wording="") != found[0]._replace(wording="")
-            for statement in found[1:]
+            statement._replace(wording="") != readings[0]._replace(wording="")
+            for statement in readings[1:]
         ):
             raise ValueError(f"the text can be read in several ways with the skin {self.skin.name}")
-        if not found:
+        if not readings:
             raise ValueError(
                 f"the text is not a question in the words of the skin {self.skin.name}"
             )
-        return found[0]
+        return readings[0]
 
     def _statements(self, text: str) -> Iterator[Statement]:
         for kind, wording, pattern in self._questions:
@@ -135,30 +135,34 @@ class StatementReader:
                 if lines is None
                 else self._list(lines.split("\n"))
             )
-            told = [_NO_STORY] if parts.get("story") is None else list(self._story(parts["story"]))
+            stories = (
+                [_NO_STORY] if parts.get("story") is None else list(self._story(parts["story"]))
+            )
             asked = list(self._asked(parts)) if "query" in parts else [None]
             for clauses in stated:
                 for query in asked:
-                    for one in told:
+                    for story in stories:
                         if (
-                            statement := _state(kind, wording, size, clauses, query, one)
+                            statement := _state(kind, wording, size, clauses, query, story)
                         ) is not None:
                             yield statement
         if self._moving is not None:
             yield from self._moving._statements(text)
 
     def _story(self, text: str) -> Iterator[_Story]:
-        """What changes, what is seen in the end, and the moment."""
-        _, *told, last = text.split("\n")
+        """The changes of a story, the state seen in the end, and the moment."""
+        _, *lines, last = text.split("\n")
         changes: list[list[_Clause]] = []
         words = self.skin.stories
-        for label, line in zip(label_changes(len(told), words), told, strict=False):
-            said = line.removeprefix(f"{label}: ").removesuffix(".")
-            found = ((kind, pattern.fullmatch(said)) for kind, pattern in self._changes.items())
-            changes.append(
-                [_Clause(kind, match.groupdict()) for kind, match in found if match is not None]
+        for label, line in zip(label_changes(len(lines), words), lines, strict=False):
+            sentence = line.removeprefix(f"{label}: ").removesuffix(".")
+            matches = (
+                (kind, pattern.fullmatch(sentence)) for kind, pattern in self._changes.items()
             )
-        moments = _moments_of(len(told), words)
+            changes.append(
+                [_Clause(kind, match.groupdict()) for kind, match in matches if match is not None]
+            )
+        moments = _moments_of(len(lines), words)
         seen: list[_Clause | None] = [None]
         if last not in moments:
             seen = [
@@ -249,9 +253,9 @@ def _state(
         or sum(name not in index for name in (query.names.values() if query else ())) > 1
     ):
         return None
-    told = (*clauses, *story.changes, *(() if story.seen is None else (story.seen,)))
+    all_clauses = (*clauses, *story.changes, *(() if story.seen is None else (story.seen,)))
     description = (
-        *(_relation(clause, index) for clause in told),
+        *(_relation(clause, index) for clause in all_clauses),
         *(() if story.moment is None else (story.moment,)),
     )
     return Statement(
@@ -291,7 +295,7 @@ def _relation(clause: _Clause, index: dict[str, int]) -> worlds.Relation:
 
 
 def _moments_of(n_changes: int, words: StoryWords) -> dict[str, worlds.Relation | None]:
-    """What each sentence about a moment means."""
+    """The moment that each sentence about one means."""
     every: list[worlds.Relation | None] = [
         None,
         *(worlds.Relation("at", (i,)) for i in range(n_changes)),

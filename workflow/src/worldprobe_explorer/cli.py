@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from worldprobe import __version__
+from worldprobe.cli.options import answered
 from worldprobe.errors import UserError
 from worldprobe.files import refuse_checkout, write_text
 from worldprobe.log import LOGGER
@@ -48,10 +49,11 @@ def explore(
     from worldprobe.report.model_names import counted, read_roster
     from worldprobe.report.origins import REHEARSAL
     from worldprobe.report.page import asset, render_template
-    from worldprobe_explorer.rows import as_data, read_rows
+    from worldprobe_explorer.rows import as_data, read_page_rows
     from worldprobe_explorer.worth import worth_looking
 
-    rows = read_rows(tables)
+    tables = answered(tables)[0]
+    rows = read_page_rows(tables)
     has_protected = bool(rows.protected) and with_protected_text
     if has_protected:
         refuse_checkout(out, HELD)
@@ -74,7 +76,7 @@ def explore(
         "data": Markup(plain if has_protected else packed),
         "made_from": {str(path): digest_file(path)[:12] for path in tables},
         "canaries": sorted(
-            {line for one in rows.tables for line in one.canary.splitlines() if line}
+            {line for table in rows.tables for line in table.canary.splitlines() if line}
         ),
         "has_protected": has_protected,
         "rehearsal": REHEARSAL if any(map(is_rehearsed, tables)) else "",
@@ -104,9 +106,9 @@ def pick(table: Path, item: str, /, *, out: Path) -> None:
     from worldprobe.benchmarks.worldsense.trials.files import is_official
     from worldprobe.contracts import read_provenance, write_table
     from worldprobe.provenance import made
-    from worldprobe_explorer.rows import read_rows
+    from worldprobe_explorer.rows import read_page_rows
 
-    [source] = read_rows([table]).tables
+    [source] = read_page_rows([table]).tables
     rows = source.table
     contract: Any = Items
     if source.benchmark == "worldsense":
@@ -115,8 +117,8 @@ def pick(table: Path, item: str, /, *, out: Path) -> None:
         rows = rows.assign(number=range(len(rows)))
         if is_official(table):
             rows = rows.reset_index(drop=True)
-            found = per_trial(rows).rename(columns={"worlds": "n_worlds"})
-            rows = rows.join(found[["n_worlds", "depth", "moment"]])[list(Trials.columns)]
+            properties = per_trial(rows).rename(columns={"worlds": "n_worlds"})
+            rows = rows.join(properties[["n_worlds", "depth", "moment"]])[list(Trials.columns)]
     elif source.benchmark == "ewok":
         rows = rows[rows["item_id"] == item]
     else:

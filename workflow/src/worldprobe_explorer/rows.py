@@ -38,6 +38,7 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY
 from worldprobe.benchmarks.worldsense.trials.files import is_official, read_lines, read_trials
 from worldprobe.contracts import read_provenance, read_table, table_name
 from worldprobe.contracts.results import Scores
+from worldprobe.engines import of_answers
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file
 from worldprobe.inference.requests import digest_items
@@ -64,7 +65,7 @@ TEXTS = ("context1", "context2", "target1", "target2")
 LOGPROBS = "logprobs"
 #: Names of the tables that hold evidence of EWoK; people's ratings are shown, and are no run.
 RATINGS = Ratings.Config.name
-EVIDENCE_NAMES = [one.Config.name for one in EVIDENCE if one is not Ratings]
+EVIDENCE_NAMES = [table.Config.name for table in EVIDENCE if table is not Ratings]
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ class Rows:
         )
 
 
-def read_rows(paths: Sequence[Path]) -> Rows:
+def read_page_rows(paths: Sequence[Path]) -> Rows:
     """Rows and runs of any tables of a study.
 
     Args:
@@ -183,9 +184,11 @@ def read_rows(paths: Sequence[Path]) -> Rows:
             tables.append(pairs)
     if not tables:
         raise UserError("explore", "no table of items or trials is given.", "Add one.")
-    starts = np.cumsum([0, *(len(one.rows) for one in tables)])
-    tables = [replace(one, first=int(first)) for one, first in zip(tables, starts, strict=False)]
-    frames = [one.rows.assign(table=str(one.path)) for one in tables]
+    starts = np.cumsum([0, *(len(table.rows) for table in tables)])
+    tables = [
+        replace(table, first=int(first)) for table, first in zip(tables, starts, strict=False)
+    ]
+    frames = [table.rows.assign(table=str(table.path)) for table in tables]
     rows = Rows(pd.concat(frames, ignore_index=True), tables)
     for path, kind in kinds.items():
         if kind == RATINGS:
@@ -209,10 +212,10 @@ def _joined(rows: Rows) -> list[Run]:
             is_same &= benchmarks[run.rows[0]] == benchmarks[other.rows[0]]
             if is_same and not np.isin(run.rows, other.rows).any():
                 for name in ("rows", "right", "margin"):
-                    parts = [getattr(one, name) for one in (other, run)]
+                    parts = [getattr(source, name) for source in (other, run)]
                     setattr(other, name, np.concatenate(parts))
                 for name in ("numbers", "pairing"):
-                    parts = [getattr(one, name) for one in (other, run)]
+                    parts = [getattr(source, name) for source in (other, run)]
                     if all(part is not None for part in parts):
                         setattr(other, name, np.concatenate(parts))
                 other.replies = [*other.replies, *run.replies]
@@ -230,8 +233,8 @@ def _kind_of(path: Path) -> str:
     name = table_name(path)
     kind = "scores" if scored_in(path) else name
     if kind not in {*_TABLES, *_RUNS, RATINGS}:
-        known = ", ".join([*_TABLES, *_RUNS, RATINGS])
-        raise UserError(path, f"is a table of {name or 'something else'}.", f"Give any of {known}.")
+        kinds = ", ".join([*_TABLES, *_RUNS, RATINGS])
+        raise UserError(path, f"is a table of {name or 'something else'}.", f"Give any of {kinds}.")
     return kind
 
 
@@ -292,8 +295,8 @@ def _shown(asked: Sequence[Loglikelihood]) -> tuple[str | None, str, str]:
     contexts differ.
     """
     context = asked[0].context
-    is_shared = all(one.context == context for one in asked)
-    first, *others = (one.target if is_shared else one.text for one in asked)
+    is_shared = all(question.context == context for question in asked)
+    first, *others = (question.target if is_shared else question.text for question in asked)
     return context if is_shared else None, first, "\n".join(others)
 
 
@@ -302,7 +305,7 @@ def _pairs_in(path: Path, tables: Sequence[ItemTable]) -> ItemTable | None:
     benchmark = scored_in(path)
     if benchmark is None or benchmark.scores is None:
         return None
-    if benchmark.name in {one.benchmark for one in tables}:
+    if benchmark.name in {table.benchmark for table in tables}:
         return None
     pairs = read_table(path, benchmark.scores).drop_duplicates("unit", ignore_index=True)
     groups = cast("type[Scores]", benchmark.scores).groupings()
@@ -343,12 +346,12 @@ def _asked(rows: Rows, benchmark: str, made: Provenance, path: Path) -> list[Ite
     Raises:
         UserError: they state another one's.
     """
-    own = [table for table in rows.tables if table.benchmark == benchmark]
+    candidates = [table for table in rows.tables if table.benchmark == benchmark]
     digest = made.inputs.get("trials" if benchmark == "worldsense" else "items")
-    stated = [table for table in own if table.digest == digest]
-    if own and digest and not stated:
+    stated = [table for table in candidates if table.digest == digest]
+    if candidates and digest and not stated:
         raise UserError(path, *_OTHER)
-    return stated or own
+    return stated or candidates
 
 
 #: What is wrong with answers to a table whose ids are given, and whose texts are not, and the fix.
@@ -364,20 +367,20 @@ def _places(tables: Sequence[ItemTable], ids: pd.Index[str], path: Path) -> np.n
     Raises:
         UserError: one has none, or several.
     """
-    places = pd.concat(
+    rows_by_id = pd.concat(
         [
             pd.Series(table.rows.index + table.first, index=table.rows["id"].astype(str))
             for table in tables
         ]
         or [pd.Series(dtype=int)]
     )
-    found = places.index.get_indexer_for(ids)  # `isin` of 60,000 ids takes seconds
-    if (found < 0).any():
+    positions = rows_by_id.index.get_indexer_for(ids)  # `isin` of 60,000 ids takes seconds
+    if (positions < 0).any():
         raise UserError(path, "is about items that are not given.", "Add their table.")
-    if len(found) > len(ids):
+    if len(positions) > len(ids):
         problem = "does not say which of the given tables it is about; ids are in several."
         raise UserError(path, problem, "Give the table that was asked alone.")
-    return places.to_numpy()[found]
+    return rows_by_id.to_numpy()[positions]
 
 
 def _wide(table: pd.DataFrame, value: str, keys: Sequence[str]) -> pd.DataFrame:
@@ -399,9 +402,9 @@ def _evidence(path: Path, rows: Rows) -> Iterator[Run]:
         return
     items = pd.concat([table.table for table in tables], ignore_index=True)
     ids = pd.Index(items["item_id"])  # `judge` counts items that were not answered, too
-    place = pd.Series(_places(tables, ids, path), index=ids)
+    row_numbers = pd.Series(_places(tables, ids, path), index=ids)
     for way, judged in _judged(judge_evidence(items, evidence).table):
-        run = _run_of(judged, place)
+        run = _run_of(judged, row_numbers)
         if is_prompted:
             asked = answers[answers["eval_type"] == way]
             _add_answers(run, asked, judged.index, items, evidence.provenance)
@@ -415,10 +418,10 @@ def _judgements(path: Path, rows: Rows) -> Iterator[Run]:
     table = read_table(path, Judgements)
     tables = _asked(rows, "ewok", read_provenance(path), path)
     ids = pd.Index(table["item_id"].unique())
-    place = pd.Series(_places(tables, ids, path), index=ids)
+    row_numbers = pd.Series(_places(tables, ids, path), index=ids)
     for _, part in table.groupby("model", sort=False):
         for _, judged in _judged(part):
-            yield _run_of(judged, place)
+            yield _run_of(judged, row_numbers)
 
 
 def _judged(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -439,11 +442,11 @@ def _judged(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield str(way), accuracies.loc[way].assign(way=str(way))
 
 
-def _run_of(judged: pd.DataFrame, place: pd.Series[int]) -> Run:
+def _run_of(judged: pd.DataFrame, row_numbers: pd.Series[int]) -> Run:
     model, way = str(judged["model"].iloc[0]), str(judged["way"].iloc[0])
     right = judged["right"].to_numpy(float)
     pairing = judged["pairing"].to_numpy(float)
-    run = Run(model, way, place[judged.index].to_numpy(), right, 2 * right - 1)
+    run = Run(model, way, row_numbers[judged.index].to_numpy(), right, 2 * right - 1)
     run.pairing = pairing
     return run
 
@@ -521,14 +524,14 @@ def _again(command: str, made: Provenance, **asked: Any) -> str:
         made: what made the answers.
         **asked: its own options.
     """
-    defaults = Loading()
+    defaults, keys = Loading(), of_answers(made.engine, made.kind).keys
     loaded = {
         "revision": made.revision or defaults.revision,
         "engine": made.engine,
         "kind": made.kind or defaults.kind,
-        "dtype": defaults.dtype if made.engine == "rule" else made.dtype,
+        "dtype": made.dtype if "dtype" in keys else defaults.dtype,
         "adapter": made.details.get("adapter", {}).get("name"),
-        "endpoint": "URL" if made.engine == "openai" else None,
+        "endpoint": "URL" if "endpoint" in keys else None,
     }
     differing = {key: value for key, value in loaded.items() if value != getattr(defaults, key)}
     stated = {"checkpoint": made.checkpoint, "model": made.model, **differing, **asked}
@@ -537,20 +540,20 @@ def _again(command: str, made: Provenance, **asked: Any) -> str:
 
 
 def _replies(path: Path, rows: Rows) -> Iterator[Run]:
-    """What a model answered to WorldSense's trials."""
+    """Runs of a model's answers to WorldSense's trials."""
     is_ours = not is_official(path)
     made = read_provenance(path) if is_ours else Provenance()
     replies = read_table(path, Replies) if is_ours else None
     tables = _asked(rows, "worldsense", made, path)
     if replies is not None:
-        known = set(replies["trial_id"])
+        answered = set(replies["trial_id"])
     else:  # an official file may have answers to other trials, too
         trials = {trial for table in tables for trial in table.table["trial_id"]}
         keys = {line.get("Key") for _, line in read_lines(path)}
-        known = keys & trials or keys
-    _places(tables, pd.Index(list(known)).astype(str), path)
+        answered = keys & trials or keys
+    _places(tables, pd.Index(list(answered)).astype(str), path)
     for table in tables:
-        if known.isdisjoint(table.table["trial_id"]):
+        if answered.isdisjoint(table.table["trial_id"]):
             continue
         questions = from_frame(table.table, str(table.path))
         for series in read_series([path], questions):
@@ -564,15 +567,15 @@ def _trial_run(series: AnswerSeries, gold: np.ndarray, table: ItemTable) -> Run:
     """Means over samples of whether trials are right; 1 and 2 count as one answer, as in the paper
     (Section 4.2).
     """
-    place = np.flatnonzero((series.answers != ABSENT).any(axis=0))
-    answers = series.answers[:, place]
-    right = np.where(answers == ABSENT, np.nan, are_right(answers, gold[place]))
+    positions = np.flatnonzero((series.answers != ABSENT).any(axis=0))
+    answers = series.answers[:, positions]
+    right = np.where(answers == ABSENT, np.nan, are_right(answers, gold[positions]))
     mean = np.nanmean(right, axis=0)
-    run = Run(series.model, series.prompting, table.first + place, mean, 2 * mean - 1)
+    run = Run(series.model, series.prompting, table.first + positions, mean, 2 * mean - 1)
     run.is_rule = series.is_rule
     run.replies = [
         {"answer": " | ".join(_word(number) for number in answers[:, k] if number != ABSENT)}
-        for k in range(len(place))
+        for k in range(len(positions))
     ]
     return run
 
@@ -585,11 +588,11 @@ def _add_conversations(
     run: Run, series: AnswerSeries, replies: pd.DataFrame, table: ItemTable, made: Provenance
 ) -> None:
     """The conversations of the first sample, and by how much an option was chosen."""
-    own = replies[replies["prompting"] == series.prompting].drop_duplicates("trial_id")
-    own = own.set_index("trial_id").loc[table.table["trial_id"].iloc[run.rows - table.first]]
-    for reply, talk in zip(run.replies, own["conversation"], strict=True):
-        reply["talk"] = [[one["role"], one["content"]] for one in json.loads(talk)]
-    run.margin = run.margin * own["margin"].fillna(1).to_numpy(float)
+    rows = replies[replies["prompting"] == series.prompting].drop_duplicates("trial_id")
+    rows = rows.set_index("trial_id").loc[table.table["trial_id"].iloc[run.rows - table.first]]
+    for reply, talk in zip(run.replies, rows["conversation"], strict=True):
+        reply["talk"] = [[message["role"], message["content"]] for message in json.loads(talk)]
+    run.margin = run.margin * rows["margin"].fillna(1).to_numpy(float)
     details = made.details
     sampled = {key: details.get(key) for key in ("temperature", "samples")} | {"seed": made.seed}
     run.again = _again(
@@ -616,9 +619,9 @@ def _scores(path: Path, rows: Rows) -> Iterator[Run]:
         if "target1" in pairs.rows and digest_items(pairs.table[is_asked]) != made.inputs["items"]:
             raise UserError(path, *_OTHER)
     for (model, way), part in table.groupby(["model", "eval_type"], observed=True, sort=False):
-        place = _places(tables, pd.Index(part["unit"].astype(str)), path)
+        row_numbers = _places(tables, pd.Index(part["unit"].astype(str)), path)
         right = part["value"].to_numpy(float)
-        yield Run(str(model), str(way), place, right, 2 * right - 1)
+        yield Run(str(model), str(way), row_numbers, right, 2 * right - 1)
 
 
 _RUNS: dict[str, Callable[[Path, Rows], Iterator[Run]]] = {
@@ -643,7 +646,7 @@ def _people(path: Path, rows: Rows) -> dict[int, list[float | None]]:
 def encoded(column: pd.Series) -> dict[str, Any]:
     """A column as its distinct texts and each row's place among them; -1: there is none."""
     codes, values = pd.factorize(column, sort=True)
-    return {"values": [str(one) for one in values], "codes": codes.tolist()}
+    return {"values": [str(value) for value in values], "codes": codes.tolist()}
 
 
 def rounded(values: np.ndarray, places: int = 2) -> list[Any]:
@@ -666,7 +669,7 @@ def is_tested(run: Run, roster: Roster) -> bool:
 
 
 def as_data(rows: Rows, with_text: bool, roster: Roster) -> dict[str, Any]:
-    """What the page's program reads.
+    """Data that the page's program reads.
 
     Args:
         rows: items and runs.

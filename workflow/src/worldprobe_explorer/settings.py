@@ -39,10 +39,10 @@ def tables(study: Mapping[str, Any], models: Sequence[str]) -> list[str]:
         study: a validated study.
         models: ids of those that have answers.
     """
-    found: list[str] = []
+    paths: list[str] = []
     for benchmark in of_study(study):
-        found += _TABLES.get(benchmark.name, _of_pairs)(study, benchmark, models)
-    return found
+        paths += _TABLES.get(benchmark.name, _of_pairs)(study, benchmark, models)
+    return paths
 
 
 def _of_ewok(study: Mapping[str, Any], benchmark: Benchmark, models: Sequence[str]) -> list[str]:
@@ -76,7 +76,7 @@ _TABLES = {"ewok": _of_ewok, "worldsense": _of_worldsense}
 def page(
     folders: Sequence[Path], sources: Sequence[str]
 ) -> tuple[str, Callable[..., None], list[Path]] | None:
-    """What makes the page of an evaluation: words of the command, its function, the files; None
+    """The command that makes the page of an evaluation: its words, its function, the files. None
     where there is nothing to show.
 
     Args:

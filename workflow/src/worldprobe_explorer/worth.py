@@ -1,4 +1,4 @@
-"""Which items are worth looking at: computed from the rows, not typed."""
+"""Items worth a look: computed from the rows, not typed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def worth_looking(rows: Rows, roster: Roster) -> list[dict[str, Any]]:
     lists = [_wrong_for_all(rows, runs) for runs in reversed(first.values())]
     for run in by_way.get(("ewok", LOGPROBS), [])[:1]:
         lists += [_far_below(rows, run, roster), _disagreeing(rows, run, roster)]
-    return [one for one in lists if one]
+    return [entries for entries in lists if entries]
 
 
 def _wrong_for_all(rows: Rows, runs: Sequence[Run]) -> dict[str, Any]:

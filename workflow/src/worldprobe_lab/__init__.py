@@ -1,5 +1,5 @@
 """Experiments beside the papers: conditions, families, learning curves, leaks, BabyLM, planning of
-studies, partial pooling.
+studies, partial pooling, consistency, rules that learn.
 """
 
 from pathlib import Path
@@ -71,5 +71,14 @@ EXTENSION = Extension(
     adds="worldprobe_lab.series:add_trainings",
     outputs="worldprobe_lab.series:outputs",
     rehearses="worldprobe_lab.series:rehearse",
+    additions={
+        "worldsense.measures": ("worldprobe_lab.consistency:measure_consistency",),
+        "worldsense.problem_families": tuple(
+            f"worldprobe_lab.problem_families:{name}" for name in ("HARD", "MOTION")
+        ),
+        "worldsense.rules": tuple(
+            f"worldprobe_lab.known_rules:{name}" for name in ("TOGETHER", "NGRAMS", "ROLES")
+        ),
+    },
     compares={"checkpoint_scores": "worldprobe_lab.curves:COMPARED"},
 )

@@ -95,20 +95,22 @@ def read_data(folder: Path, name: str) -> pd.DataFrame:
     Raises:
         UserError: a file is missing, is not of a domain, or has a line that is no row.
     """
-    place = folder / PLACES[name] / name
-    found = {path.stem: path for path in sorted(place.glob("*.jsonl"))}
-    if unknown := sorted(found.keys() - SIZES.keys()):
+    directory = folder / PLACES[name] / name
+    files = {path.stem: path for path in sorted(directory.glob("*.jsonl"))}
+    if unknown := sorted(files.keys() - SIZES.keys()):
         raise UserError(
-            found[unknown[0]],
+            files[unknown[0]],
             f"is of no domain{did_you_mean(unknown[0], SIZES)}",
             "Remove it, or rename it.",
         )
-    if missing := [domain for domain in SIZES if domain not in found]:
+    if missing := [domain for domain in SIZES if domain not in files]:
         problem = f"has no {missing[0]}.jsonl" + (
             f", and {len(missing) - 1} other domains are missing." if missing[1:] else "."
         )
-        raise UserError(place, problem, "Make or unpack the data again; each domain has a file.")
-    return pd.DataFrame([row for domain in SIZES for row in _read_rows(found[domain])])
+        raise UserError(
+            directory, problem, "Make or unpack the data again; each domain has a file."
+        )
+    return pd.DataFrame([row for domain in SIZES for row in _read_rows(files[domain])])
 
 
 def _read_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -149,11 +151,11 @@ def check_counts(rows: pd.DataFrame, name: str, where: object) -> None:
     Raises:
         UserError: a domain has another number of rows.
     """
-    found = rows["domain"].value_counts()
+    counts = rows["domain"].value_counts()
     wrong = [
-        f"{domain} {found.get(domain, 0)} instead of {n}"
+        f"{domain} {counts.get(domain, 0)} instead of {n}"
         for domain, n in ROWS[name].items()
-        if found.get(domain, 0) != n
+        if counts.get(domain, 0) != n
     ]
     if wrong:
         problem = (
@@ -179,18 +181,18 @@ def select_items(items: pd.DataFrame, vocabulary: Path) -> pd.DataFrame:
     Raises:
         UserError: the vocabulary cannot be read.
     """
-    known = {
+    known_words = {
         line.strip()
         for line in _lines(vocabulary, "Give the challenge's evaluation_pipeline/ewok/vocab.txt.")
     }
     kept = items[
         [
-            all(word in known for text in texts for word in words(text))
+            all(word in known_words for text in texts for word in treebank_words(text))
             for texts in items[list(TEXTS)].to_numpy()
         ]
     ]
     exchanged = kept.rename(
-        columns={one: one[:-1] + {"1": "2", "2": "1"}[one[-1]] for one in TEXTS}
+        columns={column: column[:-1] + {"1": "2", "2": "1"}[column[-1]] for column in TEXTS}
     )
     both = pd.concat([kept, exchanged]).sort_index(kind="stable")
     return both.sort_values("domain", kind="stable", ignore_index=True)[list(_KEYS.values())]
@@ -203,7 +205,7 @@ _CUT = re.compile(r"(?<=\w)(n't|'(?:s|m|d|ll|re|ve)?)(?!\w)")
 _MARK = re.compile(r'[,:](?!\d)|[;?!"()]|\.(?=\s*$)')
 
 
-def words(text: str) -> Iterator[str]:
+def treebank_words(text: str) -> Iterator[str]:
     """The words by which the challenge selects items, in lower case, as the Penn Treebank cuts
     them.
 
@@ -211,7 +213,8 @@ def words(text: str) -> Iterator[str]:
     release it keeps the 3,809 that the challenge counts, domain by domain
     (tests/golden/test_ewok_reference.py).
 
-    >>> list(words("The Smiths' dog isn't here. It's 1,000 steps away, I cannot walk."))[2:9]
+    >>> text = "The Smiths' dog isn't here. It's 1,000 steps away, I cannot walk."
+    >>> list(treebank_words(text))[2:9]
     ["'", 'dog', 'is', "n't", 'here', '.', 'it']
     """
     for sentence in _END.split(text.lower()):
@@ -221,7 +224,7 @@ def words(text: str) -> Iterator[str]:
 
 
 def asking(rows: pd.DataFrame, method: str) -> Callable[[Engine, Store, str], pd.DataFrame]:
-    """What asks an engine all that both rules need.
+    """A function that asks an engine all that both rules need.
 
     Args:
         rows: as ``read_data`` gives them.
@@ -244,12 +247,14 @@ def asking(rows: pd.DataFrame, method: str) -> Callable[[Engine, Store, str], pd
         answers = run_requests(
             queries, engine, store, method, what=f"Scoring {name}", total=len(rows)
         ).values
-        found = {query: answer.logprob for query, answer in zip(queries, answers, strict=True)}
-        if lost := sum(value is None for value in found.values()):
-            problem = f"computes NaN, infinity or no number for {lost} of {len(found)} sentences,"
+        logprobs = {query: answer.logprob for query, answer in zip(queries, answers, strict=True)}
+        if lost := sum(value is None for value in logprobs.values()):
+            problem = (
+                f"computes NaN, infinity or no number for {lost} of {len(logprobs)} sentences,"
+            )
             problem += " and the challenge would count such rows."
             raise UserError(name, problem, "Check the weights; with --dtype float16 try float32.")
-        values = np.array([found[query] for query in wanted], float).reshape(-1, len(_QUESTIONS))
+        values = np.array([logprobs[query] for query in wanted], float).reshape(-1, len(_QUESTIONS))
         return pd.DataFrame(values, columns=_COLUMNS)
 
     return ask
@@ -290,19 +295,21 @@ def judge(scores: pd.DataFrame, backend: str, dtype: str, rules: str) -> JudgedR
         else _COLUMNS[1]
     )
     single = scores.astype(np.float32).astype(float)
-    found = [
+    outcomes = [
         judge_scores(some[_COLUMNS[0]].to_numpy(), some[against].to_numpy(), near_tie_of(dtype))
         for some, against in ((single, other), (scores, _COLUMNS[2]))
     ]
-    right = np.stack([one[0] for one in found])
+    right = np.stack([outcome[0] for outcome in outcomes])
     is_drawn_right = (
         np.random.default_rng(SEED).random(len(scores)) < 0.5
         if rules == "2026"
         else np.ones(len(scores), bool)
     )
-    right[0] = np.where(found[0][1], is_drawn_right, right[0])
+    right[0] = np.where(outcomes[0][1], is_drawn_right, right[0])
     return JudgedRows(
-        right, np.stack([one[1] for one in found]), np.stack([one[2] for one in found])
+        right,
+        np.stack([outcome[1] for outcome in outcomes]),
+        np.stack([outcome[2] for outcome in outcomes]),
     )
 
 
@@ -364,7 +371,7 @@ def place_of(results: Path, model: str, revision: str, backend: str, name: str) 
 
 
 def stem_of(model: str) -> str:
-    """What the challenge calls a model: its name without owner or folder, up to the last full stop.
+    """The challenge's name of a model: without owner or folder, up to the last full stop.
 
     >>> stem_of("me/my-model"), stem_of("trainings/mine-1.5b/")
     ('my-model', 'mine-1')
@@ -385,15 +392,15 @@ def babylm_groups(rows: pd.DataFrame) -> list[Group]:
         )
     codes = rows.groupby(facts, sort=True, dropna=False).ngroup().to_numpy()
     over = "pairs of concepts" if has_concepts else "items"
-    found = [Group(OVERALL, ALL, np.arange(len(rows)), codes, over)]
+    groups = [Group(OVERALL, ALL, np.arange(len(rows)), codes, over)]
     for grouping in _GROUPS:
-        for name, places in rows.groupby(grouping, sort=True).indices.items():
-            found.append(Group(grouping, str(name), np.asarray(places), codes[places], over))
-    return found
+        for name, units in rows.groupby(grouping, sort=True).indices.items():
+            groups.append(Group(grouping, str(name), np.asarray(units), codes[units], over))
+    return groups
 
 
 def _strata(rows: pd.DataFrame, grouping: str, units: np.ndarray) -> np.ndarray:
-    """What weighs equally in a mean: domains, where it is over all of them."""
+    """The strata that weigh equally in a mean: domains, where it is over all of them."""
     return (
         rows["domain"].to_numpy(object)[units]
         if grouping == OVERALL
@@ -415,21 +422,21 @@ def means_by_rule(
     Returns:
         ``contracts.BabylmSummaries``.
     """
-    right = np.concatenate([one.right for one in judged.values()])
+    right = np.concatenate([part.right for part in judged.values()])
     series = pd.MultiIndex.from_product([judged, RULES], names=["condition", "metric"]).to_frame(
         index=False
     )
     tables = []
     for group in babylm_groups(rows):
         stratum = _strata(rows, group.grouping, group.units)
-        found = crossed_means(
+        estimates = crossed_means(
             right[:, group.units], group.cluster, None, stratum, tested=False, bounds=(0.0, 1.0)
         )
         counts = {
             f"n_{name}": np.concatenate(
                 [
-                    getattr(one, f"is_{name[:-1]}")[:, group.units].sum(axis=1)
-                    for one in judged.values()
+                    getattr(part, f"is_{name[:-1]}")[:, group.units].sum(axis=1)
+                    for part in judged.values()
                 ]
             )
             for name in ("ties", "near_ties")
@@ -438,14 +445,14 @@ def means_by_rule(
             series.assign(
                 grouping=group.grouping,
                 group=group.name,
-                mean=np.clip(found.mean, 0, 1),
-                std_error=found.std_error,
-                ci_low=found.ci_low,
-                ci_high=found.ci_high,
+                mean=np.clip(estimates.mean, 0, 1),
+                std_error=estimates.std_error,
+                ci_low=estimates.ci_low,
+                ci_high=estimates.ci_high,
                 interval_over=group.interval_over,
-                status=found.status,
+                status=estimates.status,
                 n=len(group.units),
-                n_clusters=found.n_clusters,
+                n_clusters=estimates.n_clusters,
                 **counts,
             )
         )
@@ -466,8 +473,8 @@ def cells_of(rows: pd.DataFrame, judged: JudgedRows) -> pd.DataFrame:
     """
     none, groups = np.full(len(rows), ""), babylm_groups(rows)
     parts = (
-        [one for one in groups if one.grouping == OVERALL],
-        [one for one in groups if one.grouping != OVERALL],
+        [group for group in groups if group.grouping == OVERALL],
+        [group for group in groups if group.grouping != OVERALL],
     )
     return pd.concat(
         [
@@ -481,22 +488,22 @@ def cells_of(rows: pd.DataFrame, judged: JudgedRows) -> pd.DataFrame:
     )
 
 
-def in_words(summaries: pd.DataFrame, revisions: Sequence[str]) -> list[str]:
+def revisions_in_words(summaries: pd.DataFrame, revisions: Sequence[str]) -> list[str]:
     """A line for each revision: accuracy in percent with its interval, ties and near ties, by both
     rules.
     """
     overall = summaries[summaries["grouping"] == OVERALL]
-    found = {(one["condition"], one["metric"]): one for one in overall.to_dict("records")}
+    by_rule = {(row["condition"], row["metric"]): row for row in overall.to_dict("records")}
     lines = []
     for revision in revisions:
         parts = []
-        for one in (found[revision, rule] for rule in RULES):
+        for row in (by_rule[revision, rule] for rule in RULES):
             interval = (
                 ""
-                if np.isnan(one["ci_low"])
-                else f" [{100 * one['ci_low']:.1f}, {100 * one['ci_high']:.1f}]"
+                if np.isnan(row["ci_low"])
+                else f" [{100 * row['ci_low']:.1f}, {100 * row['ci_high']:.1f}]"
             )
-            ties = f"{counted(one['n_ties'], 'tie')}, {counted(one['n_near_ties'], 'near tie')}"
-            parts.append(f"{one['metric']} {100 * one['mean']:6.2f}{interval}, {ties}")
+            ties = f"{counted(row['n_ties'], 'tie')}, {counted(row['n_near_ties'], 'near tie')}"
+            parts.append(f"{row['metric']} {100 * row['mean']:6.2f}{interval}, {ties}")
         lines.append(f"{revision:10}" + "; ".join(parts))
     return lines

@@ -91,12 +91,12 @@ def babylm(
     numbers = {challenge.MAIN: 0} | {
         challenge.CHECKPOINT.format(n=n): n for n in challenge.TRACKS[track]
     }
-    places = {
-        revision: SeriesStep(numbers[revision], numbers[revision], *place)
-        for revision, place in _find(model, numbers, training.fetch)
+    steps = {
+        revision: SeriesStep(numbers[revision], numbers[revision], *step)
+        for revision, step in _find(model, numbers, training.fetch)
     }
     left_out = {
-        revision: "it is not on this machine." for revision in numbers if revision not in places
+        revision: "it is not on this machine." for revision in numbers if revision not in steps
     }
     if left_out:
         LOGGER.warning(
@@ -106,7 +106,7 @@ def babylm(
             name,
         )
     rows = {challenge.WHOLE: _whole(data, items, words, password)}
-    if len(places) > 1:
+    if len(steps) > 1:
         rows[challenge.FAST] = _fast(data)
     kind = BACKENDS[backend]
     options = Model.model_validate(
@@ -121,8 +121,8 @@ def babylm(
             "answers": answers or out / ".answers",
         }
     )
-    for place in places.values():
-        refuse_stand_in(options.model_copy(update={"checkpoint": place.checkpoint}))
+    for step in steps.values():
+        refuse_stand_in(options.model_copy(update={"checkpoint": step.checkpoint}))
     method = f"babylm {challenge.METHOD} {methods.SCORE}"
     inputs = {part: _digest(table) for part, table in rows.items()}
 
@@ -135,19 +135,19 @@ def babylm(
         kept[part] = Checkpoints(options, asked, out, training, opened)
         ask[part] = challenge.asking(table, method)
     judged_by_part: dict[str, dict[str, challenge.JudgedRows]] = {part: {} for part in rows}
-    data_of = {
+    data_parts = {
         revision: challenge.WHOLE if revision == challenge.MAIN else challenge.FAST
-        for revision in places
+        for revision in steps
     }
     n_rows = sum(
-        len(rows[part]) for part in data_of.values()
+        len(rows[part]) for part in data_parts.values()
     )  # the final model takes as long as seven others
     with Progress(f"Scoring checkpoints of {name} (BabyLM, {backend})", n_rows, "rows") as progress:
-        for revision, place in places.items():
-            part = data_of[revision]
+        for revision, step in steps.items():
+            part = data_parts[revision]
             with leaving_out(left_out, revision, name, progress, len(rows[part])):
                 scores = kept[part].score(
-                    place, ask[part], f"{name}, {revision}", progress, len(rows[part])
+                    step, ask[part], f"{name}, {revision}", progress, len(rows[part])
                 )
             if revision not in left_out:
                 judged = judged_by_part[part][revision] = challenge.judge(
@@ -161,7 +161,7 @@ def babylm(
         "benchmark": "babylm",
         "series": training.series or name,
         "unit": challenge.UNIT,
-        "checkpoints": len(places),
+        "checkpoints": len(steps),
     }
     over = {
         group.grouping: group.interval_over
@@ -194,7 +194,7 @@ def babylm(
         cells = pd.concat(
             [
                 challenge.cells_of(rows[challenge.FAST], judged).assign(
-                    step=float(places[revision].step)
+                    step=float(steps[revision].step)
                 )
                 for revision, judged in judged_by_part[challenge.FAST].items()
             ],
@@ -209,7 +209,7 @@ def babylm(
     print(f"babylm: the rules of {rules} (babylm-org/babylm-eval, {challenge.COMMITS[rules]})")
     print(
         "\n".join(
-            challenge.in_words(
+            challenge.revisions_in_words(
                 summaries, [part for judged in judged_by_part.values() for part in judged]
             )
         )
@@ -232,12 +232,12 @@ def _whole(
     from worldprobe.benchmarks.ewok.materials.official_files import read_items
     from worldprobe_lab import babylm as challenge
 
-    place = data / challenge.PLACES[challenge.WHOLE] / challenge.WHOLE
+    source = data / challenge.PLACES[challenge.WHOLE] / challenge.WHOLE
     given = {"--items": items, "--words": words}
-    if place.is_dir():
+    if source.is_dir():
         if useless := next((option for option, value in given.items() if value), None):
             raise UserError(
-                useless, f"does nothing: {place} is there.", "Leave it out, or remove that folder."
+                useless, f"does nothing: {source} is there.", "Leave it out, or remove that folder."
             )
         rows = challenge.read_data(data, challenge.WHOLE)
     elif items is None or words is None:
@@ -245,10 +245,10 @@ def _whole(
             "Make it with the challenge's ewok/dl_and_filter.py, or give --items EWOK-CORE-1.0 and"
             " --words VOCAB.TXT."
         )
-        raise UserError(place, "there is no such folder.", fix)
+        raise UserError(source, "there is no such folder.", fix)
     else:
-        place, rows = items, challenge.select_items(read_items(items, password).items, words)
-    challenge.check_counts(rows, challenge.WHOLE, place)
+        source, rows = items, challenge.select_items(read_items(items, password).items, words)
+    challenge.check_counts(rows, challenge.WHOLE, source)
     return rows
 
 
@@ -260,13 +260,13 @@ def _fast(data: Path) -> pd.DataFrame:
     """
     from worldprobe_lab import babylm as challenge
 
-    place = data / challenge.PLACES[challenge.FAST] / challenge.FAST
-    if not place.is_dir():
+    folder = data / challenge.PLACES[challenge.FAST] / challenge.FAST
+    if not folder.is_dir():
         raise UserError(
-            place, "there is no such folder.", "Unpack the challenge's ewok_fast.zip there."
+            folder, "there is no such folder.", "Unpack the challenge's ewok_fast.zip there."
         )
     rows = challenge.read_data(data, challenge.FAST)
-    challenge.check_counts(rows, challenge.FAST, place)
+    challenge.check_counts(rows, challenge.FAST, folder)
     return rows
 
 
@@ -283,26 +283,26 @@ def _find(
     from worldprobe_lab.babylm import MAIN
 
     root = hub.folder_of(model)
-    places: list[tuple[str, tuple[str, str | None]]] = []
+    checkpoints: list[tuple[str, tuple[str, str | None]]] = []
     if root is None:
-        places = [
+        checkpoints = [
             (revision, (model, revision))
             for revision in revisions
             if fetch or hub.cached_commit(hub.hub_id(model), revision) is not None
         ]
         fix = "Add --fetch, or fetch it where there is internet: worldprobe models fetch."
     else:
-        places = [
+        checkpoints = [
             (revision, (f"{model.rstrip('/')}/{revision}", None))
             for revision in revisions
             if (root / revision).is_dir()
         ]
         if not (root / MAIN).is_dir() and (root / "config.json").is_file():
-            places.insert(0, (MAIN, (model, None)))
+            checkpoints.insert(0, (MAIN, (model, None)))
         fix = "Correct the path, or put the final model there."
-    if MAIN not in dict(places):
+    if MAIN not in dict(checkpoints):
         raise UserError(model, f"has no {MAIN} on this machine.", fix)
-    return places
+    return checkpoints
 
 
 def _digest(rows: pd.DataFrame) -> str:

@@ -20,6 +20,7 @@ from worldprobe.cli.options import (
     Metric,
     Missing,
     ReplicateModels,
+    answered,
     between,
     missing_models,
     named_groups,
@@ -82,10 +83,10 @@ def plan(
     from worldprobe_lab.planning import plan_studies, versions_needed
 
     step = JudgedStep(PLANS, judgements, missing, {"people": people} if people else None)
-    rows = step.read(COLUMNS)
-    rated = read_table(people, Ratings) if people else None
     size = (n_clusters, n_versions, named_groups(replicates), n_replicates)
     with step.or_nothing((Plans, out)):
+        rows = step.read(COLUMNS)
+        rated = read_table(people, Ratings) if people else None
         plans = plan_studies(rows, difference, eval_type, cluster, *size, rated, n_raters, metric)
         needed = versions_needed(plans, power)
         print(
@@ -139,8 +140,8 @@ def pool(judgements: Judgements, /, *, missing: Missing = (), orders_out: Path, 
     from worldprobe_lab.planning import pool_means
 
     step = JudgedStep(POOLED, judgements, missing)
-    rows = step.read(COLUMNS)
     with step.or_nothing((Orders, orders_out), (PooledMeans, out)):
+        rows = step.read(COLUMNS)
         means, orders = pool_means(rows)
         is_one_version = not has_own_fillings(rows) and rows["version"].nunique() == 1
         if is_one_version:
@@ -175,10 +176,10 @@ def families(items: Path, judgements: Judgements, /, *, missing: Missing = (), o
     from worldprobe_lab.contracts import FamilyLevels
     from worldprobe_lab.levels import measure_families
 
-    check_items(items, judgements)
     step = JudgedStep(FAMILIES, judgements, missing, {"items": items})
-    rows = step.read(COLUMNS)
     with step.or_nothing((FamilyLevels, out)):
+        rows = step.read(COLUMNS)
+        check_items(items, step.judgements)
         step.write(measure_families(rows, read_table(items, Items)), FamilyLevels, out, ["scipy"])
 
 
@@ -225,7 +226,8 @@ def compare_conditions(
                 problem,
                 "Give each condition once, as NAME JUDGEMENTS [JUDGEMENTS ...].",
             )
-        paths[name] = [Path(file) for file in files]
+        paths[name], without = answered([Path(file) for file in files])
+        missing = [*missing, *without]
     titles = dict(condition_title)
     for name in titles.keys() - paths.keys():
         raise UserError(
@@ -242,21 +244,21 @@ def compare_conditions(
     rows = {name: read_judgements(files, COLUMNS) for name, files in paths.items()}
     models = {model for table in rows.values() for model in table["model"].unique()}
     step.details |= missing_models(missing, models) | kinds_of(list(step.others.values()))
-    own = [name for name, judged in rows.items() if has_own_fillings(judged)]
+    own_fillings = [name for name, judged in rows.items() if has_own_fillings(judged)]
     details: dict[str, Any] = {
         "cluster": cluster,
         "reference": next(iter(paths)),
         "conditions": list(paths),
     }
     details |= {"titles": titles} if titles else {}
-    details |= {"own_fillings": own} if own else {}
+    details |= {"own_fillings": own_fillings} if own_fillings else {}
     with step.or_nothing((ConditionComparisons, out)):
-        found = compare_conditions(rows, cluster)
+        comparisons = compare_conditions(rows, cluster)
         write_comparisons(
             step,
-            found,
+            comparisons,
             ConditionComparisons,
             out,
-            details | {"drawn": str(found["interval_over"][0])},
+            details | {"drawn": str(comparisons["interval_over"][0])},
             PRINTED,
         )

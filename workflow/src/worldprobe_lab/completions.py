@@ -41,7 +41,7 @@ BACKENDS = {
 
 
 def encoder_of(backend: str) -> Callable[[Any, Any, str], Encoder | GapEncoder | PairEncoder]:
-    """What makes the encoder of a backend; see ``models.transformers_engine.Encode``."""
+    """Constructor of a backend's encoder; see ``models.transformers_engine.Encode``."""
     return partial(_CLASSES[backend], backend)
 
 
@@ -70,16 +70,16 @@ def _find(
         queries, batch["input_ids"], batch["offset_mapping"], strict=True
     ):
         border = len(query.context or "") + (offsets[0][0] if is_causal else 0)
-        places = [place for place, (_, end) in enumerate(offsets) if end > border]
+        positions = [position for position, (_, end) in enumerate(offsets) if end > border]
         _check_length(name, len(ids), longest)
-        if not places or places[-1] - places[0] != len(places) - 1:
+        if not positions or positions[-1] - positions[0] != len(positions) - 1:
             problem = (
                 "has a tokenizer whose character offsets do not tell which tokens a completion has."
             )
             raise UserError(
                 name, problem, "Save a tokenizer.json that gives offsets next to the weights."
             )
-        yield tuple(ids), places[0], places[-1] + 1
+        yield tuple(ids), positions[0], positions[-1] + 1
 
 
 class CausalCompletions(Encoder):
@@ -97,13 +97,13 @@ class CausalCompletions(Encoder):
         self.backend, self.name = backend, name
 
     def convention(self) -> dict[str, Any]:
-        """What is scored, for the provenance."""
+        """The scored quantity, for the provenance."""
         return _convention(self.backend, self.tokenizer)
 
     def encode(self, queries: Sequence[Loglikelihood]) -> list[Encoded]:
         """See ``Encoder.encode``; what follows the completion is not read."""
-        found = _find(self.tokenizer, queries, self.max_length, self.name, is_causal=True)
-        return [Encoded(ids[:end], max(start, 1), ()) for ids, start, end in found]
+        spans = _find(self.tokenizer, queries, self.max_length, self.name, is_causal=True)
+        return [Encoded(ids[:end], max(start, 1), ()) for ids, start, end in spans]
 
 
 class HiddenCompletions(GapEncoder):
@@ -122,13 +122,13 @@ class HiddenCompletions(GapEncoder):
         self.backend, self.name, self.longest = backend, name, loading.longest_read(model)
 
     def convention(self) -> dict[str, Any]:
-        """What is scored, for the provenance."""
+        """The scored quantity, for the provenance."""
         return _convention(self.backend, self.tokenizer)
 
     def encode(self, queries: Sequence[Loglikelihood]) -> list[Gapped]:
         """See ``GapEncoder.encode``."""
-        found = _find(self.tokenizer, queries, self.longest, self.name)
-        return [Gapped(ids, start, end, tuple(range(end - start)), ()) for ids, start, end in found]
+        spans = _find(self.tokenizer, queries, self.longest, self.name)
+        return [Gapped(ids, start, end, tuple(range(end - start)), ()) for ids, start, end in spans]
 
     def rows(self, query: int, gapped: Gapped) -> list[MaskedRow]:
         """One row for each token of the completion."""
@@ -177,7 +177,7 @@ class PairedCompletions(PairEncoder):
             self.starts = (extra[0], self.mask) if backend == "enc_dec_prefix" else (extra[0],)
 
     def convention(self) -> dict[str, Any]:
-        """What is scored, for the provenance."""
+        """The scored quantity, for the provenance."""
         starts = self.tokenizer.convert_ids_to_tokens(list(self.starts))
         return _convention(self.backend, self.tokenizer) | {"decoder_start": starts}
 
@@ -186,11 +186,11 @@ class PairedCompletions(PairEncoder):
         completion.
         """
         if self.backend == "enc_dec_mask":
-            found = enumerate(_find(self.tokenizer, queries, self.max_length, self.name))
+            spans = enumerate(_find(self.tokenizer, queries, self.max_length, self.name))
             return [
-                EncoderPair(i, (*ids[:place], self.mask, *ids[place + 1 :]), (ids[place],))
-                for i, (ids, start, end) in found
-                for place in range(start, end)
+                EncoderPair(i, (*ids[:position], self.mask, *ids[position + 1 :]), (ids[position],))
+                for i, (ids, start, end) in spans
+                for position in range(start, end)
             ]
         if not queries:
             return []

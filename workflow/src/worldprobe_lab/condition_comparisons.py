@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import Estimates, crossed_means, variance_of_mean
-from worldprobe.analysis.comparisons import corrected, describe_finding, place
+from worldprobe.analysis.comparisons import above_or_below, corrected, describe_finding
 from worldprobe.analysis.components import VERSIONS_ALIKE
 from worldprobe.benchmarks.ewok.analysis.panel import (
     DEFAULT_CLUSTER,
@@ -101,7 +101,7 @@ def compare_conditions(
             are_random = tuple(
                 shared[name] or _do_versions_differ(side, cluster) for name, side in sides.items()
             )
-            found = _compare(sides[reference], sides[condition], cluster, are_random)
+            comparisons = _compare(sides[reference], sides[condition], cluster, are_random)
             model, eval_type = series
             key = {
                 "model_a": model,
@@ -112,7 +112,7 @@ def compare_conditions(
             }
             rows += [
                 key | {"interval_over": over_in_words(WORDS[cluster], any(are_random))} | row
-                for row in found
+                for row in comparisons
             ]
     compared = {(row["condition_a"], row["model_a"], row["eval_type"]) for row in rows}
     for condition in others:
@@ -135,11 +135,13 @@ def compare_conditions(
         )
     table = corrected(pd.DataFrame(rows), ["grouping"])
     for side in "ab":
-        own = {
+        columns = {
             name: table[f"{name}_{side}"] for name in ("mean", "ci_low", "ci_high", "n_near_ties")
         }
-        own |= {"n": table[f"n_items_{side}"], "n_clusters": table["n_clusters"]}
-        table[f"place_{side}"] = place(pd.DataFrame(own).assign(n_ties=0), n_intervals=1)
+        columns |= {"n": table[f"n_items_{side}"], "n_clusters": table["n_clusters"]}
+        table[f"place_{side}"] = above_or_below(
+            pd.DataFrame(columns).assign(n_ties=0), n_intervals=1
+        )
     table["finding"] = [
         describe_finding(row, "the condition helps", "the condition hurts")
         for row in table.to_dict("records")
@@ -158,10 +160,10 @@ def _template_values(judgements: pd.DataFrame) -> dict[tuple[str, str], _Values]
     for number, (model, eval_type) in enumerate(
         zip(panel.series["model"], panel.series["eval_type"], strict=True)
     ):
-        own = {VALUE: panel.accuracy[number].astype(float), TIED: is_tied[number]}
-        known = rows.assign(**{name: values.ravel() for name, values in own.items()})
-        known = known.dropna(subset=[VALUE])
-        versions = known.groupby([*TARGET, "version"], sort=True).agg(
+        columns = {VALUE: panel.accuracy[number].astype(float), TIED: is_tied[number]}
+        judged = rows.assign(**{name: values.ravel() for name, values in columns.items()})
+        judged = judged.dropna(subset=[VALUE])
+        versions = judged.groupby([*TARGET, "version"], sort=True).agg(
             **{name: (name, "first") for name in CONCEPTS},
             **{VALUE: (VALUE, "mean"), COUNT: (VALUE, "size"), TIED: (TIED, "sum")},
         )
@@ -173,8 +175,8 @@ def _do_versions_differ(values: _Values, cluster: str) -> bool:
     """Whether versions of items with fillings of their own differ all the same."""
     cells = values.versions
     codes, version = cluster_codes(cells, cluster), cells["version"].to_numpy()
-    found = crossed_means(cells[VALUE].to_numpy(float)[None], codes, version, tested=False)
-    return bool(found.p_versions[0] < VERSIONS_ALIKE)
+    estimates = crossed_means(cells[VALUE].to_numpy(float)[None], codes, version, tested=False)
+    return bool(estimates.p_versions[0] < VERSIONS_ALIKE)
 
 
 def _compare(
@@ -200,21 +202,21 @@ def _compare(
     groups = [(OVERALL, ALL, both)] + [
         ("domain", str(domain), rows) for domain, rows in both.groupby("domain")
     ]
-    found = []
+    comparisons = []
     for grouping, group, rows in groups if len(both) else []:
         by_version = [side.versions.merge(rows[TARGET], on=TARGET) for side in (reference, other)]
         means, tested = _test(rows, by_version, cluster, are_random)
-        own = crossed_means(
+        estimates = crossed_means(
             np.stack(_sides(rows)), cluster_codes(rows, cluster), tested=False, bounds=(0.0, 1.0)
         )
         sides = {
-            f"{end}_{side}": getattr(own, end)[at]
+            f"{end}_{side}": getattr(estimates, end)[at]
             for at, side in enumerate("ba")
             for end in ("ci_low", "ci_high")
         }
         facts = ("mean", "ci_low", "ci_high", "p", "test", "detectable", "enough_versions")
         estimate = {name: getattr(tested, name)[0] for name in (*facts, "status")}
-        found.append(
+        comparisons.append(
             {
                 "grouping": grouping,
                 "group": group,
@@ -238,7 +240,7 @@ def _compare(
                 **sides,
             }
         )
-    return found
+    return comparisons
 
 
 def _test(
@@ -261,10 +263,10 @@ def _test(
         if set(cells["version"]) == versions[0] and len(cells.drop_duplicates(TARGET)) == len(rows):
             cells = cells.merge(rows[[*TARGET, *CONCEPTS]], on=TARGET)
             values, version = _sides(cells), cells["version"].to_numpy()
-            found = crossed_means(
+            estimates = crossed_means(
                 np.stack([*values, values[1] - values[0]]), cluster_codes(cells, cluster), version
             )
-            return list(map(float, found.mean[:2])), _only(found, 2)
+            return list(map(float, estimates.mean[:2])), _only(estimates, 2)
     values = _sides(rows)
     parts = []
     for side, is_random in zip(by_version, are_random, strict=True):
@@ -275,17 +277,17 @@ def _test(
     is_alone = any(
         is_random and len(side) == 1 for side, is_random in zip(versions, are_random, strict=True)
     )
-    found = crossed_means(
+    estimates = crossed_means(
         (values[1] - values[0])[None],
         cluster_codes(rows, cluster),
         others=[] if is_alone else parts,
     )
-    if is_alone and found.status[0] == "ok":
+    if is_alone and estimates.status[0] == "ok":
         unknown = np.full(1, np.nan)
-        found = replace(
-            found, p=unknown, detectable=unknown, status=np.array(["one_version"], object)
+        estimates = replace(
+            estimates, p=unknown, detectable=unknown, status=np.array(["one_version"], object)
         )
-    return [float(side.mean()) for side in values], found
+    return [float(side.mean()) for side in values], estimates
 
 
 def _lacking(has: pd.DataFrame, side: pd.DataFrame, group: str) -> int:
@@ -293,17 +295,17 @@ def _lacking(has: pd.DataFrame, side: pd.DataFrame, group: str) -> int:
     where both have the same versions.
     """
     keys = [name for name in (*TARGET, "version") if name in has]
-    found = has if group == ALL else has[has["domain"] == group]
-    return len(found) - len(found[keys].merge(side[keys]))
+    items = has if group == ALL else has[has["domain"] == group]
+    return len(items) - len(items[keys].merge(side[keys]))
 
 
 def _sides(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return rows[f"{VALUE}_reference"].to_numpy(float), rows[f"{VALUE}_condition"].to_numpy(float)
 
 
-def _only(found: Estimates, place: int) -> Estimates:
+def _only(estimates: Estimates, position: int) -> Estimates:
     """One series of several."""
-    return Estimates(**{name: values[[place]] for name, values in vars(found).items()})
+    return Estimates(**{name: values[[position]] for name, values in vars(estimates).items()})
 
 
 def _spread(versions: pd.DataFrame, side: str) -> dict[str, float | int]:

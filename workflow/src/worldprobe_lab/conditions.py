@@ -9,8 +9,9 @@ import pandas as pd
 
 from worldprobe.benchmark import Input, Section, Study, figure, table
 from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, interval_notes
+from worldprobe.benchmarks.ewok.options import EVAL_TYPE
 from worldprobe.benchmarks.ewok.outputs import judgements
-from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words
+from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.study import has_logprobs, is_released
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
@@ -189,11 +190,11 @@ def condition_differences(
     """
     rows = comparisons[(comparisons.grouping == "overall") & (comparisons.eval_type == eval_type)]
     if rows.empty:
-        known = ", ".join(sorted(comparisons.eval_type.unique())) or "none"
+        eval_types = ", ".join(sorted(comparisons.eval_type.unique())) or "none"
         raise UserError(
             "--eval-type",
             f'"{eval_type}" was not compared between conditions.',
-            f"Choose one of: {known}.",
+            f"Choose one of: {eval_types}.",
         )
     rows = rows.rename(
         columns={"model_a": "model", "condition_a": "condition", "condition_b": "reference"}
@@ -244,11 +245,11 @@ def draw_conditions(frame: pd.DataFrame, width: str = "double") -> Figure:
     figure, panels, _ = style.grid(
         width, 2, 2, tall, left, gap=0.22, foot=0.5 if is_double else 0.62
     )
-    place = {model: number for number, model in enumerate(models)}
+    positions = {model: number for number, model in enumerate(models)}
     sure = frame.groupby("model")["ci_low"].max()  # missing where no difference has an interval
     for number, condition in enumerate(conditions):
         rows = frame[frame.condition == condition]
-        y = rows.model.map(place) + 0.62 * ((number + 0.5) / len(conditions) - 0.5)
+        y = rows.model.map(positions) + 0.62 * ((number + 0.5) / len(conditions) - 0.5)
         looks = {"colour": colours[condition], "marker": marks[condition]}
         spread = rows.assign(
             high=rows.high.where(rows.low < rows.high),  # one version has no range

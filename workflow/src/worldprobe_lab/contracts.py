@@ -115,8 +115,8 @@ class BabylmSummaries(results.Summaries, name="babylm_summaries"):
 
 
 class Leaks(Table, name="leaks", version=3, key=["model", "measure"]):
-    """What given items have more than parallel forms of their templates, and a file's order more
-    than others, for a model.
+    """A model's advantage on given items over parallel forms of their templates, and on a file's
+    order over others.
     """
 
     model: str

@@ -85,17 +85,17 @@ def to_cells(
     """
     taken = list(groups)
     units = [np.arange(len(values))[group.units] for group in taken]
-    places = np.concatenate(units)
+    positions = np.concatenate(units)
     table = pd.DataFrame(
         {
-            "number": np.repeat(np.arange(len(taken)), [len(one) for one in units]),
+            "number": np.repeat(np.arange(len(taken)), [len(unit) for unit in units]),
             "cluster": np.concatenate([group.cluster.astype(str) for group in taken]),
-            "condition": condition.astype(str)[places],
-            "stratum": stratum.astype(str)[places],
-            "value": values[places],
+            "condition": condition.astype(str)[positions],
+            "stratum": stratum.astype(str)[positions],
+            "value": values[positions],
         }
     ).dropna(subset="value")
-    found = (
+    cells = (
         table.groupby(["number", *_CELL], sort=True)["value"]
         .agg(mean="mean", n="size")
         .reset_index()
@@ -103,7 +103,7 @@ def to_cells(
     names = pd.DataFrame(
         {"grouping": [group.grouping for group in taken], "group": [group.name for group in taken]}
     )
-    return found.drop(columns="number").join(names.iloc[found["number"]].reset_index(drop=True))
+    return cells.drop(columns="number").join(names.iloc[cells["number"]].reset_index(drop=True))
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Curve:
     between_versions: np.ndarray
 
 
-def estimate(
+def estimate_curves(
     steps: np.ndarray,
     values: np.ndarray,
     cluster: np.ndarray,
@@ -161,8 +161,8 @@ def estimate(
     if n_seeds > 1:
         of_seeds = np.stack(
             [
-                crossed_means(one, cluster, version, stratum, weight, tested=False).mean
-                for one in values
+                crossed_means(value, cluster, version, stratum, weight, tested=False).mean
+                for value in values
             ]
         )
         between_seeds = of_seeds.std(axis=0, ddof=1)
@@ -171,20 +171,20 @@ def estimate(
         # hold in 89 % only (docs/extras/learning_curves.md).
         others = [VarianceComponent(between_seeds**2 / n_seeds, n_seeds - 1)]
         apart = (of_seeds - of_seeds.mean(axis=0)).T / n_seeds
-    found = crossed_means(mean, cluster, version, stratum, weight, others, tested=False)
+    estimates = crossed_means(mean, cluster, version, stratum, weight, others, tested=False)
     of_clusters, of_versions = _influence(mean, cluster, version, stratum, weight)
-    known = ~np.isnan(found.std_error) & (found.std_error > 0)
+    has_error = ~np.isnan(estimates.std_error) & (estimates.std_error > 0)
     parts = _parts(
-        np.where(known, found.std_error, 0.0) ** 2,
+        np.where(has_error, estimates.std_error, 0.0) ** 2,
         of_clusters,
         (of_versions / max(of_versions.shape[1], 1), apart),
     )
-    half, factor = (found.ci_high - found.ci_low) / 2, np.nan
-    if known.any():
+    half, factor = (estimates.ci_high - estimates.ci_low) / 2, np.nan
+    if has_error.any():
         largest = []
-        for errors, drawn in _drawn([one[known] for one in parts], n_draws, seed):
+        for errors, drawn in _drawn([part[has_error] for part in parts], n_draws, seed):
             clusters, *rest = (
-                VarianceComponent((one**2).mean(axis=1), one.shape[1]) for one in drawn
+                VarianceComponent((draw**2).mean(axis=1), draw.shape[1]) for draw in drawn
             )
             half_widths = interval(np.zeros_like(errors), Components(clusters, others=tuple(rest)))[
                 1
@@ -195,15 +195,15 @@ def estimate(
     if of_versions.shape[1] > 1:
         between_versions = of_versions.std(axis=1, ddof=1)
     return Curve(
-        steps, found, half, factor, parts, (n_draws, seed), between_seeds, between_versions
+        steps, estimates, half, factor, parts, (n_draws, seed), between_seeds, between_versions
     )
 
 
 def _parts(
     variance: np.ndarray, of_clusters: np.ndarray, of_others: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, ...]:
-    """What each unit adds, so that squares sum to the variance: the clusters' to theirs, those of
-    versions and seeds to the rest.
+    """The share of each unit, so that squares sum to the variance: the clusters' to theirs, those
+    of versions and seeds to the rest.
 
     Args:
         variance: shape (checkpoints,); 0 where it is not known.
@@ -212,14 +212,14 @@ def _parts(
             is in the clusters' part.
     """
     n = of_clusters.shape[1]
-    sums = [(of_clusters**2).sum(axis=1), sum((one**2).sum(axis=1) for one in of_others)]
+    sums = [(of_clusters**2).sum(axis=1), sum((other**2).sum(axis=1) for other in of_others)]
     clusters = np.minimum(sums[0] * n / max(n - 1, 1), variance)
     scales = [
-        np.sqrt(np.divide(one, total, out=np.zeros_like(variance), where=total > 0))
-        for one, total in zip((clusters, variance - clusters), sums, strict=True)
+        np.sqrt(np.divide(component, total, out=np.zeros_like(variance), where=total > 0))
+        for component, total in zip((clusters, variance - clusters), sums, strict=True)
     ]
-    added = [of_clusters * scales[0][:, None], *(one * scales[1][:, None] for one in of_others)]
-    return tuple(one for one in added if one.shape[1] > 1)
+    added = [of_clusters * scales[0][:, None], *(other * scales[1][:, None] for other in of_others)]
+    return tuple(part for part in added if part.shape[1] > 1)
 
 
 def _drawn(
@@ -238,8 +238,8 @@ def _drawn(
     """
     rng = np.random.default_rng([seed, len(parts[0])])
     roots, counts = (
-        [_root(one) for one in parts],
-        [min(one.shape[1] - 1, _MOST_DF) for one in parts],
+        [_root(part) for part in parts],
+        [min(part.shape[1] - 1, _MOST_DF) for part in parts],
     )
     portion = max(2**20 // (len(parts[0]) * (sum(counts) + len(counts))), 1)
     for start in range(0, n_draws, portion):
@@ -248,7 +248,7 @@ def _drawn(
             rng.standard_normal((n, count + 1, len(root)), np.float32) @ root
             for root, count in zip(roots, counts, strict=True)
         ]
-        yield np.sum([one[:, 0] for one in drawn], axis=0), [one[:, 1:] for one in drawn]
+        yield np.sum([draw[:, 0] for draw in drawn], axis=0), [draw[:, 1:] for draw in drawn]
 
 
 def _root(part: np.ndarray) -> np.ndarray:
@@ -273,24 +273,24 @@ def _influence(
     stratum: np.ndarray | None,
     weight: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What each cluster adds to the curve, shape (checkpoints, clusters), and by how much each
-    version's mean differs.
+    """Influence of each cluster on the curve, shape (checkpoints, clusters), and difference of each
+    version's mean.
     """
     weight = np.ones(values.shape[1]) if weight is None else weight.astype(float)
     none = np.zeros(values.shape[1], int)
     versions, strata = (
-        none if one is None else np.unique(one, return_inverse=True)[1]
-        for one in (version, stratum)
+        none if codes is None else np.unique(codes, return_inverse=True)[1]
+        for codes in (version, stratum)
     )
-    place = np.unique(np.stack([versions, strata]), axis=1, return_inverse=True)[1].reshape(-1)
-    known = np.where(np.isnan(values), 0.0, 1.0) * weight
+    cell = np.unique(np.stack([versions, strata]), axis=1, return_inverse=True)[1].reshape(-1)
+    weighted = np.where(np.isnan(values), 0.0, 1.0) * weight
     filled = np.nan_to_num(values)
-    totals = sum_by_code(known, place)
+    totals = sum_by_code(weighted, cell)
     with np.errstate(invalid="ignore", divide="ignore"):
-        centre = np.nan_to_num(sum_by_code(filled * known, place) / totals)
-        share = np.nan_to_num(known / totals[:, place]) / totals.shape[1]
+        centre = np.nan_to_num(sum_by_code(filled * weighted, cell) / totals)
+        share = np.nan_to_num(weighted / totals[:, cell]) / totals.shape[1]
     added = sum_by_code(
-        (filled - centre[:, place]) * share, np.unique(cluster, return_inverse=True)[1]
+        (filled - centre[:, cell]) * share, np.unique(cluster, return_inverse=True)[1]
     )
     if version is None:
         return added, np.zeros((len(values), 0))
@@ -340,7 +340,7 @@ def onset_of(curve: Curve, level: float | None = None) -> dict[str, Any]:
     low, onset, high = (crossing(curve.steps, mean + sign * half, level) for sign in (1, 0, -1))
     status = REACHED if high < np.inf else OPEN
     status = NEVER if low == np.inf else ALREADY if high == -np.inf else status
-    ends = [one if np.isfinite(one) else np.nan for one in (onset, low, high)]
+    ends = [end if np.isfinite(end) else np.nan for end in (onset, low, high)]
     return {
         "level": level,
         "onset": ends[0],
@@ -359,30 +359,32 @@ def fall_of(curve: Curve) -> dict[str, float]:
     if np.isnan(curve.factor) or len(mean) < 2:
         return nothing | {"fall": np.nan}
     covariance = np.sum([part @ part.T for part in curve.parts], axis=0)
-    known = np.flatnonzero(np.diag(covariance) > 0)
-    first, then = (known[places] for places in np.triu_indices(len(known), 1))
+    varying = np.flatnonzero(np.diag(covariance) > 0)
+    first, then = (varying[positions] for positions in np.triu_indices(len(varying), 1))
     fall = mean[first] - mean[then]
     variance = covariance[first, first] + covariance[then, then] - 2 * covariance[first, then]
     ratio = fall / np.sqrt(np.maximum(variance, _NO_VARIANCE))
     if not (ratio > _LEAST_FALL).any():
         return nothing
     largest = np.zeros(0)
-    for errors, drawn in _drawn([part[known] for part in curve.parts], *curve.draws):
-        cross = sum(one.transpose(0, 2, 1) @ one / one.shape[1] for one in drawn)
-        own = np.diagonal(cross, axis1=1, axis2=2)
+    for errors, drawn in _drawn([part[varying] for part in curve.parts], *curve.draws):
+        cross = sum(draw.transpose(0, 2, 1) @ draw / draw.shape[1] for draw in drawn)
+        variances = np.diagonal(cross, axis1=1, axis2=2)
         squares = (errors[:, :, None] - errors[:, None, :]) ** 2
-        squares /= np.maximum(own[:, :, None] + own[:, None, :] - 2 * cross, _NO_VARIANCE)
+        squares /= np.maximum(
+            variances[:, :, None] + variances[:, None, :] - 2 * cross, _NO_VARIANCE
+        )
         largest = np.append(largest, np.sqrt(squares.max(axis=(1, 2))))
         if (largest > ratio.max()).mean() > 5 * (1 - LEVEL):  # whatever further draws will say
             return nothing
     beyond = (ratio > np.quantile(largest, LEVEL)) & (variance > _NO_VARIANCE)
     if not beyond.any():
         return nothing
-    place = int(np.argmax(np.where(beyond, fall, -1)))
+    steepest = int(np.argmax(np.where(beyond, fall, -1)))
     return {
-        "fall": float(fall[place]),
-        "fall_from": float(curve.steps[first[place]]),
-        "fall_to": float(curve.steps[then[place]]),
+        "fall": float(fall[steepest]),
+        "fall_from": float(curve.steps[first[steepest]]),
+        "fall_to": float(curve.steps[then[steepest]]),
     }
 
 
@@ -430,16 +432,16 @@ def trace(
         )
         trainings = list(dict.fromkeys((str(column[0]), str(column[1])) for column in wide.columns))
         by_training = {key: wide[key] for key in trainings}
-        steps = sorted(set.intersection(*(set(one.columns) for one in by_training.values())))
+        steps = sorted(set.intersection(*(set(table.columns) for table in by_training.values())))
         wanted = {
-            key: (one.columns.to_numpy(float), one.to_numpy().T[None])
-            for key, one in by_training.items()
+            key: (table.columns.to_numpy(float), table.to_numpy().T[None])
+            for key, table in by_training.items()
         }
         if len(trainings) > 1 and steps:
-            stacked = np.stack([one[steps].to_numpy().T for one in by_training.values()])
+            stacked = np.stack([table[steps].to_numpy().T for table in by_training.values()])
             wanted[(str(series), ALL_SEEDS)] = (np.array(steps, float), stacked)
         for (model, of_seed), (at, values) in wanted.items():
-            curve = estimate(at, values, *design, seed=seed)
+            curve = estimate_curves(at, values, *design, seed=seed)
             facts = {
                 "series": str(series),
                 "model": model,
@@ -462,22 +464,22 @@ def trace(
 
 
 def _rows(curve: Curve, facts: dict[str, str], interval_over: str) -> pd.DataFrame:
-    found, wide = curve.found, curve.half * curve.factor
+    estimates, wide = curve.found, curve.half * curve.factor
     half = {"ci": curve.half, "band": wide}
     ends = {
-        f"{name}_{side}": found.mean + sign * by
+        f"{name}_{side}": estimates.mean + sign * by
         for name, by in half.items()
         for side, sign in (("low", -1), ("high", 1))
     }
     return pd.DataFrame(
         {
             "step": curve.steps,
-            "mean": np.clip(found.mean, 0, 1),
+            "mean": np.clip(estimates.mean, 0, 1),
             **{name: np.clip(end, 0, 1) for name, end in ends.items()},
-            "status": found.status,
+            "status": estimates.status,
             "between_seeds": curve.between_seeds,
             "between_versions": curve.between_versions,
-            "n_clusters": found.n_clusters,
+            "n_clusters": estimates.n_clusters,
         }
     ).assign(**facts, interval_over=interval_over)
 
@@ -505,19 +507,21 @@ def agree_on_order(onsets: pd.DataFrame, cells: pd.DataFrame, seed: int = 0) -> 
     ):
         level = float(table["level"].median())
         here = cells[(cells["eval_type"] == eval_type) & (cells["grouping"] == grouping)]
-        found = _onsets_of_halves(here, level, seed)
-        known: dict[_Training, set[str]] = {
-            (str(key[0]), str(key[1]), str(key[2])): set(one.loc[one["status"] != NONE, "group"])
-            for key, one in table.groupby(["series", "model", "seed"], observed=True)
+        by_training = _onsets_of_halves(here, level, seed)
+        reached: dict[_Training, set[str]] = {
+            (str(key[0]), str(key[1]), str(key[2])): set(
+                group_onsets.loc[group_onsets["status"] != NONE, "group"]
+            )
+            for key, group_onsets in table.groupby(["series", "model", "seed"], observed=True)
         }
-        for first, second in combinations(known, 2):
+        for first, second in combinations(reached, 2):
             if (first[2] == ALL_SEEDS) != (second[2] == ALL_SEEDS):
                 continue
-            a, b = found.get(first, {}), found.get(second, {})
-            groups = sorted(known[first] & known[second] & set(a) & set(b))
+            a, b = by_training.get(first, {}), by_training.get(second, {})
+            groups = sorted(reached[first] & reached[second] & set(a) & set(b))
             shape = (0, 1 + 2 * N_SPLITS)
             sides = [
-                np.array([one[name] for name in groups]).reshape(-1, shape[1]) for one in (a, b)
+                np.array([onset[name] for name in groups]).reshape(-1, shape[1]) for onset in (a, b)
             ]
             facts = {
                 "model_a": first[1],
@@ -542,7 +546,7 @@ def _onsets_of_halves(
     on all clusters, on the first halves of all splits, and on the second ones; groups with a
     single cluster have no halves.
     """
-    found: dict[_Training, dict[str, np.ndarray]] = {}
+    onsets: dict[_Training, dict[str, np.ndarray]] = {}
     rng = np.random.default_rng([seed, N_SPLITS])
     for group, rows in cells.groupby("group", observed=True, sort=True):
         columns = ["series", "model", "seed", "step"]
@@ -554,44 +558,48 @@ def _onsets_of_halves(
         if len(names) < 2 or np.isnan(level):
             continue
         weight = rows.groupby(_CELL, observed=True, sort=True)["n"].max().reindex(wide.index)
-        place = cell.groupby(["condition", "stratum"], sort=True).ngroup().to_numpy()
+        cell_code = cell.groupby(["condition", "stratum"], sort=True).ngroup().to_numpy()
         halves = halve(np.zeros(len(names), int), N_SPLITS, rng)[:, cluster]
         taken = np.vstack([np.ones((1, len(cell)), bool), halves, ~halves])
-        means = _means_of_parts(wide.to_numpy(float).T, taken * weight.to_numpy(float), place)
+        means = _means_of_parts(wide.to_numpy(float).T, taken * weight.to_numpy(float), cell_code)
         of_column = pd.DataFrame(means, index=wide.columns)
         trainings: dict[str, list[pd.DataFrame]] = {}
         for key, part in of_column.groupby(level=[0, 1, 2], observed=True):
             curve = part.droplevel([0, 1, 2])
             series, model, of_seed = map(str, key)
-            found.setdefault((series, model, of_seed), {})[str(group)] = _crossings(curve, level)
+            onsets.setdefault((series, model, of_seed), {})[str(group)] = _crossings(curve, level)
             trainings.setdefault(series, []).append(curve)
         for series, parts in trainings.items():
-            steps = sorted(set.intersection(*(set(one.index) for one in parts)))
+            steps = sorted(set.intersection(*(set(curve_part.index) for curve_part in parts)))
             if len(parts) > 1 and steps:
-                mean = pd.concat([one.loc[steps] for one in parts]).groupby(level=0).mean()
-                own = found.setdefault((series, series, ALL_SEEDS), {})
-                own[str(group)] = _crossings(mean, level)
-    return found
+                mean = (
+                    pd.concat([curve_part.loc[steps] for curve_part in parts])
+                    .groupby(level=0)
+                    .mean()
+                )
+                pooled = onsets.setdefault((series, series, ALL_SEEDS), {})
+                pooled[str(group)] = _crossings(mean, level)
+    return onsets
 
 
-def _means_of_parts(values: np.ndarray, weight: np.ndarray, place: np.ndarray) -> np.ndarray:
+def _means_of_parts(values: np.ndarray, weight: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Means of curves over parts of the cells, in which versions and strata weigh equally.
 
     Args:
         values: shape (curves, cells).
         weight: of each cell in each part, 0 where it is in another one, shape (parts, cells).
-        place: version and stratum of each cell, shape (cells,).
+        codes: version and stratum of each cell, shape (cells,).
 
     Returns:
         Shape (curves, parts); missing where a part has no score.
     """
-    known, filled = (~np.isnan(values)).astype(float), np.nan_to_num(values)
+    is_known, filled = (~np.isnan(values)).astype(float), np.nan_to_num(values)
     of_places = []
     with np.errstate(invalid="ignore", divide="ignore"):
-        for one in range(int(place.max()) + 1):
-            here = place == one
+        for code in range(int(codes.max()) + 1):
+            here = codes == code
             of_places.append(
-                (filled[:, here] @ weight[:, here].T) / (known[:, here] @ weight[:, here].T)
+                (filled[:, here] @ weight[:, here].T) / (is_known[:, here] @ weight[:, here].T)
             )
     return np.asarray(np.ma.masked_invalid(of_places).mean(axis=0).filled(np.nan))
 
@@ -600,7 +608,7 @@ def _crossings(curves: pd.DataFrame, level: float) -> np.ndarray:
     """Where each column exceeds the level for good, ``crossing``; the index has the steps."""
     steps, values = curves.index.to_numpy(float), curves.to_numpy()
     return np.array(
-        [np.nan if np.isnan(one).any() else crossing(steps, one, level) for one in values.T]
+        [np.nan if np.isnan(curve).any() else crossing(steps, curve, level) for curve in values.T]
     )
 
 
@@ -622,9 +630,9 @@ def _correlate(a: np.ndarray, b: np.ndarray) -> dict[str, float]:
     none = {"correlation": np.nan, "ci_low": np.nan, "ci_high": np.nan, "same_items": same}
     if np.isnan(halves).mean() > 0.5:
         return none
-    found = float(np.nanmean(halves))
-    low, high = interval_of_rank(found, n)
-    return none | {"correlation": found, "ci_low": low, "ci_high": high}
+    correlation = float(np.nanmean(halves))
+    low, high = interval_of_rank(correlation, n)
+    return none | {"correlation": correlation, "ci_low": low, "ci_high": high}
 
 
 def interval_of_rank(correlation: float, n: int) -> tuple[float, float]:
@@ -638,8 +646,8 @@ def interval_of_rank(correlation: float, n: int) -> tuple[float, float]:
 
 
 def _spearman(a: np.ndarray, b: np.ndarray) -> float:
-    known = ~np.isnan(a) & ~np.isnan(b)
-    a, b = a[known], b[known]
+    both = ~np.isnan(a) & ~np.isnan(b)
+    a, b = a[both], b[both]
     if len(a) < FEWEST_GROUPS or len(np.unique(a)) < 2 or len(np.unique(b)) < 2:
         return np.nan
     return float(np.clip(np.corrcoef(rankdata(a), rankdata(b))[0, 1], -1, 1))
@@ -683,14 +691,14 @@ def compare_series(cells: pd.DataFrame) -> pd.DataFrame:
             if not steps:
                 continue
             sides = [
-                np.vstack([one[steps].to_numpy().T, one[steps].to_numpy().mean(axis=1)])
-                for one in (a, b)
+                np.vstack([curves[steps].to_numpy().T, curves[steps].to_numpy().mean(axis=1)])
+                for curves in (a, b)
             ]
-            known = ~np.isnan(sides[0] - sides[1])
+            both = ~np.isnan(sides[0] - sides[1])
             design = (cell["cluster"].to_numpy(), version, stratum, count.astype(float))
-            found = crossed_means(sides[0] - sides[1], *design)
+            estimates = crossed_means(sides[0] - sides[1], *design)
             means = [
-                crossed_means(np.where(known, side, np.nan), *design, tested=False).mean
+                crossed_means(np.where(both, side, np.nan), *design, tested=False).mean
                 for side in sides
             ]
             at = [f"{step:.15g}" for step in steps] + [ALL]
@@ -704,16 +712,16 @@ def compare_series(cells: pd.DataFrame) -> pd.DataFrame:
                 "group": str(group),
                 "mean_a": np.clip(means[0], 0, 1),
                 "mean_b": np.clip(means[1], 0, 1),
-                "difference": np.clip(found.mean, -1, 1),
-                "ci_low": np.clip(found.ci_low, -1, 1),
-                "ci_high": np.clip(found.ci_high, -1, 1),
+                "difference": np.clip(estimates.mean, -1, 1),
+                "ci_low": np.clip(estimates.ci_low, -1, 1),
+                "ci_high": np.clip(estimates.ci_high, -1, 1),
                 "interval_over": "clusters" + ("" if version is None else " and versions"),
-                "p": found.p,
-                "test": found.test,
-                "detectable": found.detectable,
-                "status": found.status,
-                "n": known @ count,
-                "n_clusters": found.n_clusters,
+                "p": estimates.p,
+                "test": estimates.test,
+                "detectable": estimates.detectable,
+                "status": estimates.status,
+                "n": both @ count,
+                "n_clusters": estimates.n_clusters,
             }
             tables.append(pd.DataFrame(columns))
     if not tables:
@@ -735,12 +743,12 @@ def _check_once(cells: pd.DataFrame) -> None:
     """
     twice = cells.duplicated(list(CheckpointScores.Config.unique))
     if twice.any():
-        one = cells[twice].iloc[0]
+        row = cells[twice].iloc[0]
         problem = (
-            f"two tables have scores of {one['model']} (seed {one['seed']}) at {one['step']:.15g}."
+            f"two tables have scores of {row['model']} (seed {row['seed']}) at {row['step']:.15g}."
         )
         raise UserError(
-            f"series {one['series']}",
+            f"series {row['series']}",
             problem,
             "Give each once, or name trainings apart: --training-seed.",
         )

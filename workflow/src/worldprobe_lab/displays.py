@@ -9,7 +9,8 @@ import pandas as pd
 
 from worldprobe.benchmark import Input, Section, Study, figure, table
 from worldprobe.benchmarks.ewok.analysis.panel import TWO_VERSIONS, count_clusters, drawn_units
-from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words
+from worldprobe.benchmarks.ewok.options import EVAL_TYPE
+from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.study import has_logprobs, has_pairs, is_released
 from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
@@ -165,11 +166,11 @@ def pooled_domains(
             f"Choose one of: {', '.join(sorted(set(means.eval_type)))}.",
         )
     sure = orders[(orders.eval_type == eval_type) & (orders.probability >= SURE)]
-    place = {model: number for number, model in enumerate(roster.in_order(rows.model))}
+    positions = {model: number for number, model in enumerate(roster.in_order(rows.model))}
     rows = rows.assign(
         name=roster.names(rows.model),
         domain=rows.group.map(in_words),
-        order=rows.model.map(place),
+        order=rows.model.map(positions),
         harder=_count(rows, sure, "higher"),
         easier=_count(rows, sure, "lower"),
     )
@@ -180,7 +181,7 @@ def pooled_domains(
         .drop(columns="order")
         .reset_index(drop=True)
     )
-    n_pairs, n_models = len(orders[orders.eval_type == eval_type]), len(place)
+    n_pairs, n_models = len(orders[orders.eval_type == eval_type]), len(positions)
     is_one_version = bool(provenance and provenance.details.get("one_version"))
     surely = () if is_one_version else ("harder", "easier")
     return Sheet(

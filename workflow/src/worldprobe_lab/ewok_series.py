@@ -26,7 +26,7 @@ OVER |= {"concept": "templates and versions"}
 def accuracy_cells(
     items: pd.DataFrame, scores: pd.DataFrame, model: str, dtype: str
 ) -> pd.DataFrame:
-    """What curves of accuracy are computed from (``curves.to_cells``), with eval_type.
+    """Cells that curves of accuracy are computed from (``curves.to_cells``), with eval_type.
 
     Args:
         items: contract Items.
@@ -45,7 +45,9 @@ def accuracy_cells(
     values = metric_values(panel)[0, 0].astype(float)
     version = panel.items["version"].to_numpy().astype(str)
     none = np.full(len(version), "")
-    groups = (one for one in item_groups(panel.items, DEFAULT_CLUSTER) if one.grouping in OVER)
+    groups = (
+        group for group in item_groups(panel.items, DEFAULT_CLUSTER) if group.grouping in OVER
+    )
     condition, stratum = (none, version) if panel.has_own_fillings else (version, none)
     return to_cells(values, condition, stratum, groups).assign(eval_type="logprobs")
 

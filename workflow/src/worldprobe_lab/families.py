@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from worldprobe.benchmark import Input, Section, Study, figure, table
+from worldprobe.benchmarks.ewok.options import EVAL_TYPE
 from worldprobe.benchmarks.ewok.outputs import baseline_judgements, judgements, paths
-from worldprobe.benchmarks.ewok.selection import BASELINE_TYPES, EVAL_TYPE
+from worldprobe.benchmarks.ewok.selection import BASELINE_TYPES
 from worldprobe.benchmarks.ewok.study import family_conditions, has_families
 from worldprobe.errors import UserError
 from worldprobe.report import style
@@ -73,11 +74,11 @@ def pick_levels(levels: pd.DataFrame, eval_type: str) -> pd.DataFrame:
     """
     is_baseline = levels["model"].map(BASELINE_TYPES).eq(levels["eval_type"])
     if not (levels["eval_type"] == eval_type).any():
-        known = ", ".join(sorted(levels["eval_type"].unique()))
+        eval_types = ", ".join(sorted(levels["eval_type"].unique()))
         raise UserError(
             "--eval-type",
             f'families were not asked by "{eval_type}".',
-            f"Choose one of: {known}.",
+            f"Choose one of: {eval_types}.",
         )
     order = [*LEVEL_NAMES, *sorted(set(levels["family"]) - set(LEVEL_NAMES))]
     rows = levels[is_baseline | (levels["eval_type"] == eval_type)]
@@ -108,7 +109,7 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
     means = rows[rows["level"].notna()]
     means = means.assign(place=means.groupby("family")["level"].rank(method="dense").astype(int))
     wide = means.pivot(index=["family", "model"], columns="place", values="mean")
-    wide.columns = [f"level_{place}" for place in wide.columns]
+    wide.columns = [f"level_{number}" for number in wide.columns]
     slopes = rows[rows["level"].isna()].rename(columns={"mean": "slope"})
     frame = slopes.merge(wide.reset_index(), on=["family", "model"], validate="one_to_one")
     order = roster.in_order(frame["model"].unique())
@@ -134,7 +135,7 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
         family: ", ".join(map(str, sorted(part["level"].unique())))
         for family, part in means.groupby("family")
     }
-    said = [
+    descriptions = [
         f"{family}: {at[family]}" + (f" ({LEVEL_NAMES[family]})" if family in LEVEL_NAMES else "")
         for family in families
     ]
@@ -145,8 +146,8 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
             text_column("Family", "family", once=True),
             MODEL,
             *(
-                number_column(str(place), name, over="Accuracy, levels from the lowest")
-                for place, name in enumerate(wide.columns, start=1)
+                number_column(str(number), name, over="Accuracy, levels from the lowest")
+                for number, name in enumerate(wide.columns, start=1)
             ),
             number_column("Slope", "slope"),
             INTERVAL,
@@ -155,7 +156,7 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
             number_column("Bases", "n_bases", whole_number),
         ),
         notes=(
-            f"Levels are {'; '.join(said)}.",
+            f"Levels are {'; '.join(descriptions)}.",
             (
                 "The templates of a base have the same targets and fillers at all levels. Slope:"
                 " change of accuracy per level, by least squares within bases. Interval and"

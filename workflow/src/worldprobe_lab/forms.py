@@ -82,7 +82,7 @@ class FormSampler:
                 )
             )
             before += [made[-1]] if made[-1] else []
-        return [made[place] for place in self._rng.permutation(count)]
+        return [made[position] for position in self._rng.permutation(count)]
 
     def _draw(self, before: Sequence[dict[str, str]]) -> dict[str, str] | None:
         used = {text for filling in before for text in filling.values()}
@@ -169,9 +169,9 @@ def fill_forms(
     rows: list[list[Row]] = [[] for _ in range(count)]
     n_apart = n_templates = 0
     for template in templates_in_order(slots):
-        known = earlier.get(template.template_id, [])
-        fillings = FormSampler(fillers, template, seed).sample(count, known)
-        n_apart += shared_fillers([*fillings, *known]) == 0
+        earlier_fillings = earlier.get(template.template_id, [])
+        fillings = FormSampler(fillers, template, seed).sample(count, earlier_fillings)
+        n_apart += shared_fillers([*fillings, *earlier_fillings]) == 0
         n_templates += 1
         for form, filling in enumerate(fillings):
             if filling is not None:

@@ -36,7 +36,6 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from worldprobe.benchmarks.worldsense.problems.problems import HARD_PROBLEMS
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     LARGEST,
     SMALLEST,
@@ -52,8 +51,9 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     rename,
     write_relation,
 )
-from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD, problem_type
+from worldprobe.benchmarks.worldsense.skins.vocabulary import problem_type
 from worldprobe.files import write_text
+from worldprobe_lab.problem_families import HARD
 
 #: Largest size whose problems are all enumerated; of larger ones, descriptions are drawn.
 ENUMERATED = 5
@@ -73,7 +73,7 @@ class Candidate(NamedTuple):
 
 
 def view_asked(size: int, description: Description, query: Relation) -> View:
-    """What a shallow rule sees of a description and a query.
+    """A shallow rule's view of a description and a query.
 
     >>> chain = (before(0, 1), before(1, 2), before(2, 3), before(3, 4))
     >>> view_asked(5, chain, before(1, 3)) == view_asked(5, chain, before(3, 1))
@@ -85,7 +85,7 @@ def view_asked(size: int, description: Description, query: Relation) -> View:
 
 
 def view_stated(size: int, description: Description) -> View:
-    """What a shallow rule sees of a description alone."""
+    """A shallow rule's view of a description alone."""
     pairs = combinations(description, 2)
     shared = [
         _pattern(one, other) for one, other in pairs if len({*one.entities} & {*other.entities}) > 1
@@ -94,7 +94,7 @@ def view_stated(size: int, description: Description) -> View:
 
 
 def view_of(problem: str, size: int, description: Description, query: Relation) -> View:
-    """What a shallow rule sees of one trial of a tuple."""
+    """A shallow rule's view of one trial of a tuple."""
     if problem_type(problem) == "Consist":
         return view_stated(size, (*description, query))
     return view_asked(size, description, query)
@@ -158,15 +158,19 @@ def descriptions(size: int, complexity: int) -> Iterator[Description]:
     else:
         rng = np.random.default_rng([size, complexity])
 
-        def draw(known: list[Relation], number: int) -> list[Relation]:
-            return [known[i] for i in sorted(rng.choice(len(known), number, replace=False))]
+        def draw(relations: list[Relation], number: int) -> list[Relation]:
+            return [relations[i] for i in sorted(rng.choice(len(relations), number, replace=False))]
 
         turns = (size - turn % 2 for turn in range(DRAWN))
         chosen = (
             (*draw(triples, n_ternary[number]), *draw(pairs, number - n_ternary[number]))
             for number in turns
         )
-    return (one for one in dict.fromkeys(chosen) if len(entities_of(one)) == size)
+    return (
+        description
+        for description in dict.fromkeys(chosen)
+        if len(entities_of(description)) == size
+    )
 
 
 def candidates(problem: str, size: int, complexity: int, arity: int) -> list[Candidate]:
@@ -181,29 +185,36 @@ def candidates(problem: str, size: int, complexity: int, arity: int) -> list[Can
             _alike(problem, size, description, arity)
             for description in descriptions(size, complexity)
         )
-        return list(islice((one for one in alike if one is not None), KEPT))
+        return list(islice((candidate for candidate in alike if candidate is not None), KEPT))
     left = [
-        one
-        for one in (_asked(problem, size, d, arity) for d in descriptions(size, complexity))
-        if one.pairs
+        candidate
+        for candidate in (_asked(problem, size, d, arity) for d in descriptions(size, complexity))
+        if candidate.pairs
     ]
     n_views = -1
-    while left and n_views != (n_views := sum(len(one.pairs) + len(one.undecided) for one in left)):
-        seen = [{views[number] for one in left for _, views in one.pairs} for number in (0, 1)]
+    while left and n_views != (
+        n_views := sum(len(candidate.pairs) + len(candidate.undecided) for candidate in left)
+    ):
+        seen = [
+            {views[number] for candidate in left for _, views in candidate.pairs}
+            for number in (0, 1)
+        ]
         if problem_type(problem) == "Compl":
-            seen.append({view for one in left for _, view in one.undecided})
-        left = [one.having(set.intersection(*seen), is_three=len(seen) == 3) for one in left]
-        left = [one for one in left if one.pairs]
-    found: dict[object, Candidate] = {}
-    for one in left:
-        for made in one.tuples():
-            found.setdefault(_canonical(size, made.description, made.queries), made)
-    return list(found.values())
+            seen.append({view for candidate in left for _, view in candidate.undecided})
+        left = [
+            candidate.having(set.intersection(*seen), is_three=len(seen) == 3) for candidate in left
+        ]
+        left = [candidate for candidate in left if candidate.pairs]
+    by_form: dict[object, Candidate] = {}
+    for candidate in left:
+        for made in candidate.tuples():
+            by_form.setdefault(_canonical(size, made.description, made.queries), made)
+    return list(by_form.values())
 
 
 class _Asked(NamedTuple):
-    """What a description decides, by pairs of a true and a false query, and what not, with
-    views.
+    """Queries that a description decides, in pairs of a true and a false one, and undecided ones,
+    with views.
     """
 
     description: Description
@@ -211,12 +222,12 @@ class _Asked(NamedTuple):
     undecided: list[tuple[Relation, View]]
 
     def having(self, views: set[View], *, is_three: bool) -> _Asked:
-        """What has only these views; nothing where a tuple needs an undecided query and there is
-        none.
+        """The queries that have only these views; none where a tuple needs an undecided query and
+        there is none.
         """
-        undecided = [one for one in self.undecided if one[1] in views]
+        undecided = [entry for entry in self.undecided if entry[1] in views]
         pairs = (
-            [one for one in self.pairs if views.issuperset(one[1])]
+            [entry for entry in self.pairs if views.issuperset(entry[1])]
             if undecided or not is_three
             else []
         )
@@ -232,8 +243,8 @@ class _Asked(NamedTuple):
 
 
 def _asked(problem: str, size: int, description: Description, arity: int) -> _Asked:
-    """What can be asked: a query that follows and is not stated, one that contradicts it, for
-    completeness an undecided one.
+    """The queries of a description: one that follows and is not stated, one that contradicts it,
+    for completeness an undecided one.
     """
     asked = [query for query in _true_relations(size, arity) if query not in description]
     variants = {query: [normalise(false) for false in false_variants(query)] for query in asked}
@@ -248,10 +259,13 @@ def _asked(problem: str, size: int, description: Description, arity: int) -> _As
     undecided: list[tuple[Relation, View]] = []
     if problem_type(problem) == "Compl" and pairs:
         every = (
-            one for query in asked if verdicts[query] == "some" for one in (query, *variants[query])
+            other
+            for query in asked
+            if verdicts[query] == "some"
+            for other in (query, *variants[query])
         )
-        thirds = (one for one in every if decide_query(size, description, one) == "some")
-        undecided = [(one, view_of(problem, size, description, one)) for one in thirds]
+        thirds = (other for other in every if decide_query(size, description, other) == "some")
+        undecided = [(other, view_of(problem, size, description, other)) for other in thirds]
         pairs = pairs if undecided else []
     return _Asked(description, pairs, undecided)
 
@@ -287,7 +301,7 @@ def _alike(problem: str, size: int, description: Description, arity: int) -> Can
 
 @cache
 def _true_relations(size: int, arity: int) -> tuple[Relation, ...]:
-    """What holds in the order of the indices."""
+    """Relations that hold in the order of the indices."""
     if arity == 2:
         return tuple(before(a, b) for a, b in combinations(range(size), 2))
     return tuple(is_between(m, a, b) for a, m, b in combinations(range(size), 3))
@@ -323,21 +337,25 @@ def balance(found: Sequence[Candidate], most: int = KEPT) -> list[Candidate]:
     left = list(found)
     if not left:
         return []
-    row_of: dict[object, int] = {}
+    row_numbers: dict[object, int] = {}
     entries: defaultdict[tuple[int, int], float] = defaultdict(float)
-    for column, one in enumerate(left):
-        for number, view in enumerate(one.views[1:], 1):
-            entries[row_of.setdefault((number, one.views[0]), len(row_of)), column] += 1
-            entries[row_of.setdefault((number, view), len(row_of)), column] -= 1
+    for column, candidate in enumerate(left):
+        for number, view in enumerate(candidate.views[1:], 1):
+            entries[
+                row_numbers.setdefault((number, candidate.views[0]), len(row_numbers)), column
+            ] += 1
+            entries[row_numbers.setdefault((number, view), len(row_numbers)), column] -= 1
     rows, columns = zip(*entries, strict=True)
-    matrix = sparse.csr_array((list(entries.values()), (rows, columns)), (len(row_of), len(left)))
+    matrix = sparse.csr_array(
+        (list(entries.values()), (rows, columns)), (len(row_numbers), len(left))
+    )
     is_alike = np.array(
-        [len(set(one.views)) == 1 for one in left]
+        [len(set(candidate.views)) == 1 for candidate in left]
     )  # so that parts of a set are balanced as well
     gain = (
         1 + 9 * is_alike + np.random.default_rng(0).random(len(left)) / 10
     )  # not always the first ones
-    free = linprog(-gain, A_eq=matrix, b_eq=np.zeros(len(row_of)), bounds=(0, 1))
+    free = linprog(-gain, A_eq=matrix, b_eq=np.zeros(len(row_numbers)), bounds=(0, 1))
     assert free.status == 0, free.message
     if -free.fun < 1e-6:
         return []
@@ -353,21 +371,23 @@ def balance(found: Sequence[Candidate], most: int = KEPT) -> list[Candidate]:
         integrality=np.ones(len(left)),
         options=options,
     )
-    return [one for one, weight in zip(left, whole.x, strict=True) if weight > 0.5]
+    return [candidate for candidate, weight in zip(left, whole.x, strict=True) if weight > 0.5]
 
 
 def _sets(problem: str, size: int, chosen: Sequence[Candidate]) -> list[str]:
     """In which sets the problems of a cell are: what is balanced as a whole only, in all."""
-    alike = [one for one in chosen if len(set(one.views)) == 1]
-    parts = iter(divide([set(_trials(problem, size, one)) for one in alike]))
-    return [next(parts) if one in alike else "all" for one in chosen]
+    alike = [candidate for candidate in chosen if len(set(candidate.views)) == 1]
+    parts = iter(divide([set(_trials(problem, size, candidate)) for candidate in alike]))
+    return [next(parts) if candidate in alike else "all" for candidate in chosen]
 
 
-def _trials(problem: str, size: int, one: Candidate) -> Iterator[object]:
+def _trials(problem: str, size: int, candidate: Candidate) -> Iterator[object]:
     """The trials of a tuple, up to names where all problems are enumerated."""
-    for query in one.queries:
+    for query in candidate.queries:
         stated = (
-            (*one.description, query) if problem_type(problem) == "Consist" else one.description
+            (*candidate.description, query)
+            if problem_type(problem) == "Consist"
+            else candidate.description
         )
         asked = () if problem_type(problem) == "Consist" else (query,)
         if size <= ENUMERATED:
@@ -383,8 +403,8 @@ def _renamed(stated: Description, asked: Description, names: tuple[int, ...]) ->
 
 
 def divide(trials: Sequence[set[object]]) -> list[str]:
-    """Which problems are for training and which for tests, about as many of both; what shares a
-    trial is together.
+    """The set of each problem: for training or for tests, about as many of both. Problems that
+    share a trial are together.
 
     Args:
         trials: of each problem, each trial up to names, and whatever else must not be torn apart.
@@ -393,13 +413,13 @@ def divide(trials: Sequence[set[object]]) -> list[str]:
     (['train', 'train', 'test'], ['all', 'all'])
     """
     groups: list[tuple[list[int], set[object]]] = []
-    for number, own in enumerate(trials):
-        near = [group for group in groups if group[1] & own]
-        groups = [group for group in groups if not group[1] & own]
+    for number, trial_set in enumerate(trials):
+        near = [group for group in groups if group[1] & trial_set]
+        groups = [group for group in groups if not group[1] & trial_set]
         groups.append(
             (
                 [number, *(other for group in near for other in group[0])],
-                own.union(*(group[1] for group in near)),
+                trial_set.union(*(group[1] for group in near)),
             )
         )
     parts: dict[str, list[int]] = {"train": [], "test": []}
@@ -436,16 +456,16 @@ def write_kept(
 def main() -> None:
     """Choose the problems of every cell, and write them."""
     rows = []
-    for cell in product(HARD, range(SMALLEST, LARGEST + 1), (0, 1, 2), (2, 3)):
+    for cell in product(HARD.problems, range(SMALLEST, LARGEST + 1), (0, 1, 2), (2, 3)):
         every = candidates(*cell)
         chosen = balance(every)
         print(*cell, len(every), len(chosen), file=sys.stderr, flush=True)
         rows += [
-            (*cell, part, *one[:2])
-            for part, one in zip(_sets(*cell[:2], chosen), chosen, strict=True)
+            (*cell, part, *candidate[:2])
+            for part, candidate in zip(_sets(*cell[:2], chosen), chosen, strict=True)
             if len(chosen) >= FEWEST
         ]
-    write_kept(HARD_PROBLEMS, rows, "worldprobe_lab.hard")
+    write_kept(HARD.chosen, rows, "worldprobe_lab.hard")
 
 
 if __name__ == "__main__":

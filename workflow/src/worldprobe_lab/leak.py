@@ -49,7 +49,7 @@ RELABELLINGS = 1999
 
 @dataclass(frozen=True)
 class LeakEffect:
-    """What the given items have more than other forms of their templates.
+    """Excess of the given items over other forms of their templates.
 
     Attributes:
         estimate: mean difference.
@@ -222,8 +222,8 @@ def _p_by_relabelling(
         template: number of each row's template; the given item is its first row.
     """
     form = pd.Series(template).groupby(template).cumcount().to_numpy()
-    place, n = np.lexsort((form, template)), int(cluster.max()) + 1
-    weights, clusters, values = alone[place], cluster[place], unexplained[place]
+    order, n = np.lexsort((form, template)), int(cluster.max()) + 1
+    weights, clusters, values = alone[order], cluster[order], unexplained[order]
     rng = np.random.default_rng(0)
 
     def statistic(values: np.ndarray) -> float:
@@ -258,8 +258,10 @@ def _jackknife_error(
     parts = np.split(order, np.flatnonzero(np.diff(cluster[order])) + 1)
     moved = []
     for rows in parts:
-        own = np.eye(len(rows)) - basis[rows] @ basis[rows].T
-        moved.append(float(weights[rows] @ (np.linalg.pinv(own, hermitian=True) @ rest[rows])))
+        projection = np.eye(len(rows)) - basis[rows] @ basis[rows].T
+        moved.append(
+            float(weights[rows] @ (np.linalg.pinv(projection, hermitian=True) @ rest[rows]))
+        )
     return float(np.sqrt((len(parts) - 1) / len(parts) * np.square(moved).sum()))
 
 
@@ -289,13 +291,14 @@ def _filler_columns(rows: pd.DataFrame) -> np.ndarray:
     all of them.
     """
     cells: dict[tuple[str, str], int] = {}
-    row_of, column_of = [], []
+    row_numbers, column_numbers = [], []
     for row, filled in enumerate(rows["fillers"]):
         for slot, text in json.loads(filled).items():
-            row_of.append(row)
-            column_of.append(cells.setdefault((slot.partition(":")[0], text), len(cells)))
+            row_numbers.append(row)
+            column_numbers.append(cells.setdefault((slot.partition(":")[0], text), len(cells)))
     has = csr_matrix(
-        (np.ones(len(row_of)), (row_of, column_of)), shape=(len(rows), max(len(cells), 1))
+        (np.ones(len(row_numbers)), (row_numbers, column_numbers)),
+        shape=(len(rows), max(len(cells), 1)),
     )
     is_given = rows["is_given"].to_numpy()
     count = has.T @ is_given

@@ -94,22 +94,22 @@ def leak(
     values = iter(answers.values)
     parts = [list(islice(values, len(part))) for part in questions]
     measured = [
-        measure_items(table, [one.logprob for one in part])
+        measure_items(table, [score.logprob for score in part])
         for table, part in zip(tables, parts, strict=False)
     ]
     given, others = measured[0], pd.concat(measured[1:], ignore_index=True)
-    found = {
+    effects = {
         measure: compare_forms(given, others, measure)
         for measure in ("logprob", "accuracy", "word_frequency")
     }
     if file:
         paths["file"] = file
-        found["order"] = compare_orders(
+        effects["order"] = compare_orders(
             _whole(parts[-1], lines_per_shard, file).reshape(-1, 1 + shuffles)
         )
     rows = [
         {"model": model.name, "measure": measure} | vars(effect)
-        for measure, effect in found.items()
+        for measure, effect in effects.items()
     ]
     details = {"forms": len(forms), "answers": answers.origins}
     details |= {"lines_per_shard": lines_per_shard, "shuffles": shuffles} if file else {}
@@ -117,7 +117,7 @@ def leak(
     made.seed = seed if file else None
     write_table(pd.DataFrame(rows), Leaks, out, made)
     mean = given.loc[given["template_id"].isin(set(others["template_id"])), "accuracy"].mean()
-    print(_in_words(model.name, found, float(mean), len(forms)))
+    print(_in_words(model.name, effects, float(mean), len(forms)))
 
 
 def _whole(answers: list[Scored], lines_per_shard: int, file: Path) -> np.ndarray:

@@ -313,12 +313,12 @@ def _named(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """With each series' name and colour, overall first."""
     ids = roster.in_order(rows["series"])
     colours = style.model_colours(roster, ids)
-    shades = style.looks({one: colours[one] for one in ids}, by_marks=False)
+    shades = style.looks({series: colours[series] for series in ids}, by_marks=False)
     named = rows.assign(
         name=roster.names(rows["series"]),
-        colour=[shades[one][0] for one in rows["series"]],
+        colour=[shades[series][0] for series in rows["series"]],
     )
-    order = {one: n for n, one in enumerate(ids)}
+    order = {series: n for n, series in enumerate(ids)}
     named = named.assign(_first=named["grouping"] != OVERALL, _series=named["series"].map(order))
     return (
         named.sort_values(["_series", "_first"], kind="stable")
@@ -336,7 +336,7 @@ def _step(value: Any) -> str:
     if value is None or np.isnan(value):
         return ABSENT
     rounded = float(f"{value:.3g}")
-    unit, name = next(((one, name) for one, name in _LARGE if rounded >= one), (1.0, ""))
+    unit, name = next(((size, name) for size, name in _LARGE if rounded >= size), (1.0, ""))
     return f"{rounded / unit:,g}{name}"
 
 
@@ -344,7 +344,7 @@ _LARGE = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"))
 
 
 def _between(low: Any, high: Any) -> str:
-    ends = ["…" if _step(one) == ABSENT else _step(one) for one in (low, high)]
+    ends = ["…" if _step(end) == ABSENT else _step(end) for end in (low, high)]
     return ABSENT if ends == ["…"] * 2 else " to ".join(ends)
 
 
@@ -370,16 +370,16 @@ def _with_ends(last: pd.DataFrame, rows: pd.DataFrame, grouping: str) -> pd.Data
     from worldprobe.analysis.comparisons import (
         ABOVE,
         BELOW,
-        place,
+        above_or_below,
     )  # SciPy, which Snakemake need not load
 
     lines = []
     for row in last.to_dict("records"):
-        own = rows[(rows["name"] == row["name"]) & (rows["eval_type"] == row["eval_type"])]
-        first = own[own["grouping"] == OVERALL].sort_values("step").iloc[0]
-        groups = own[own["grouping"] == grouping]
+        curve = rows[(rows["name"] == row["name"]) & (rows["eval_type"] == row["eval_type"])]
+        first = curve[curve["grouping"] == OVERALL].sort_values("step").iloc[0]
+        groups = curve[curve["grouping"] == grouping]
         ends_of_groups = groups[groups["step"] == groups["step"].max()]
-        where = place(ends_of_groups, CHANCE, len(last) * len(ends_of_groups))
+        where = above_or_below(ends_of_groups, CHANCE, len(last) * len(ends_of_groups))
         counts = {f"n_{name}": int((where == name).sum()) for name in (ABOVE, BELOW)}
         ends = {"first_step": first["step"], "first_mean": first["mean"], "n_groups": len(where)}
         lines.append(row | ends | counts)
@@ -418,11 +418,11 @@ def _label_steps(axes: Axes, steps: np.ndarray, size: float, across: float) -> N
     """Ticks at powers of ten that do not touch each other, on an axis in decades (``_decades``)
     that is as wide as stated.
     """
-    places, least = _decades(steps)
+    positions, least = _decades(steps)
     has_zero = bool((steps == 0).any())
-    inches = across / max(float(np.ptp(places)), 0.1)
+    inches = across / max(float(np.ptp(positions)), 0.1)
     first, last = (
-        int(end(np.log10(one))) for end, one in ((np.ceil, least), (np.floor, steps.max() or 1.0))
+        int(end(np.log10(step))) for end, step in ((np.ceil, least), (np.floor, steps.max() or 1.0))
     )
     powers = np.arange(last, first - 1, -max(int(np.ceil(_LABEL / inches)), 1))[::-1]
     if has_zero:
@@ -430,7 +430,7 @@ def _label_steps(axes: Axes, steps: np.ndarray, size: float, across: float) -> N
     at, labels = list(powers - np.log10(least)), [_power_of_ten(power) for power in powers]
     if len(powers) < 2:  # steps of one order of magnitude
         ends = sorted({float(steps.max()), float(steps.max()) if has_zero else least} - {0.0})
-        at, labels = list(_decades(np.array([least, *ends]))[0][1:]), [_step(one) for one in ends]
+        at, labels = list(_decades(np.array([least, *ends]))[0][1:]), [_step(step) for step in ends]
     if has_zero:
         at, labels = [-_DECADES_TO_ZERO, *at], ["0", *labels]
     axes.set_xticks(at, labels, fontsize=size)
@@ -453,11 +453,11 @@ def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
         )
         for _, rows in here.groupby(["series", "seed"], sort=False):
             rows = rows.sort_values("step")
-            place = _decades(rows["step"].to_numpy(float))[0]
+            x = _decades(rows["step"].to_numpy(float))[0]
             colour = rows["colour"].iloc[0]
             if bool(_is_main(here)[rows.index[0]]):
                 axes.fill_between(
-                    place,
+                    x,
                     rows["band_low"],
                     rows["band_high"],
                     color=colour,
@@ -465,10 +465,10 @@ def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
                     lw=0,
                     zorder=2,
                 )
-                axes.plot(place, rows["mean"], color=colour, lw=1.3, zorder=4)
-                style.blank(axes, place, rows, "o", 2.2, 4.1, ends=BAND)
+                axes.plot(x, rows["mean"], color=colour, lw=1.3, zorder=4)
+                style.blank(axes, x, rows, "o", 2.2, 4.1, ends=BAND)
             else:
-                axes.plot(place, rows["mean"], color=colour, lw=0.4, alpha=0.7, zorder=3)
+                axes.plot(x, rows["mean"], color=colour, lw=0.4, alpha=0.7, zorder=3)
         _label_steps(axes, here["step"].to_numpy(float), size, across)
         axes.margins(x=0.02)
         if number + per_row >= len(groups):
@@ -503,7 +503,7 @@ def draw_onsets(frame: pd.DataFrame, width: str = "double") -> Figure:
     is_comparable = has_one_level(main)
     groups = list((median.sort_values(kind="stable") if is_comparable else median).index)
     names = list(dict.fromkeys(frame["name"]))
-    left = style.widest(["all" if one == "all" else one for one in groups], size) + 0.2
+    left = style.widest(["all" if group == "all" else group for group in groups], size) + 0.2
     figure, grid, across = style.grid(
         width,
         len(names),
@@ -515,9 +515,9 @@ def draw_onsets(frame: pd.DataFrame, width: str = "double") -> Figure:
         foot=0.4 if is_comparable else 0.52,
         right=0.42,
     )
-    known = frame[["onset", "ci_low", "ci_high"]].to_numpy(float).ravel()
-    known = known[np.isfinite(known) & (known > 0)]
-    first, last = (known.min() / 1.5, known.max() * 1.5) if len(known) else (1.0, 10.0)
+    finite = frame[["onset", "ci_low", "ci_high"]].to_numpy(float).ravel()
+    finite = finite[np.isfinite(finite) & (finite > 0)]
+    first, last = (finite.min() / 1.5, finite.max() * 1.5) if len(finite) else (1.0, 10.0)
     soft: dict[str, Any] = {"fontsize": size, "color": style.SOFT_INK, "va": "center"}
     for number, (axes, name) in enumerate(zip(grid, names, strict=True)):
         here = frame[frame["name"] == name]
@@ -532,7 +532,7 @@ def draw_onsets(frame: pd.DataFrame, width: str = "double") -> Figure:
                 axes.text(1.03, y, level, transform=axes.get_yaxis_transform(), **soft)
             if row["status"] == NONE:
                 continue
-            place = {NEVER: last, ALREADY: first}.get(
+            x = {NEVER: last, ALREADY: first}.get(
                 row["status"], row["onset"] if np.isfinite(row["onset"]) else last
             )
             has_interval = bool(np.isfinite([row["ci_low"], row["ci_high"]]).any())
@@ -553,7 +553,7 @@ def draw_onsets(frame: pd.DataFrame, width: str = "double") -> Figure:
             if row["status"] == OPEN and not has_interval:
                 looks["edgecolors"] = style.GREY
             axes.scatter(
-                [place],
+                [x],
                 [y],
                 s=18 if large else 3,
                 marker=_MARKS[row["status"]],
@@ -586,10 +586,10 @@ def draw_map(frame: pd.DataFrame, width: str = "double") -> Figure:
         here = frame[frame["name"] == name]
         matrix = here.pivot_table(index="group", columns="step", values="mean").reindex(index=order)
         steps = matrix.columns.to_numpy(float)
-        places = _decades(steps)[0]
-        middles = (places[1:] + places[:-1]) / 2
+        positions = _decades(steps)[0]
+        middles = (positions[1:] + positions[:-1]) / 2
         edges = (
-            [2 * places[0] - middles[0], *middles, 2 * places[-1] - middles[-1]]
+            [2 * positions[0] - middles[0], *middles, 2 * positions[-1] - middles[-1]]
             if len(middles)
             else [-0.5, 0.5]
         )

@@ -31,26 +31,28 @@ def measure_families(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFr
         UserError: an item is of no family.
     """
     panel = build_panel(judgements)
-    place = pd.Index(items["item_id"]).get_indexer(panel.items["item_id"])
-    design = items[[*FAMILY, "version"]].iloc[place].reset_index(drop=True)
+    row_numbers = pd.Index(items["item_id"]).get_indexer(panel.items["item_id"])
+    design = items[[*FAMILY, "version"]].iloc[row_numbers].reset_index(drop=True)
     if design["family"].isna().any():
         raise UserError(
             "items", "some are of no family.", "Give items that were built with --families."
         )
     accuracy = metric_values(panel)[0].astype(float)
 
-    def block(family: str, level: float, found: Estimates, positions: np.ndarray) -> pd.DataFrame:
+    def block(
+        family: str, level: float, estimates: Estimates, positions: np.ndarray
+    ) -> pd.DataFrame:
         counts = {
             "n_items": panel.is_present[:, positions].any(axis=2).sum(axis=1),
             "n_ties": panel.is_tie[:, positions].sum(axis=(1, 2)),
             "n_missing": panel.is_missing[:, positions].sum(axis=(1, 2)),
         }
         columns = {
-            name: getattr(found, name)
+            name: getattr(estimates, name)
             for name in ("mean", "ci_low", "ci_high", "p", "detectable", "status")
         }
         return panel.series.assign(
-            family=family, level=level, **columns, n_bases=found.n_clusters, **counts
+            family=family, level=level, **columns, n_bases=estimates.n_clusters, **counts
         )
 
     tables = []

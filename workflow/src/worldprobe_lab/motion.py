@@ -28,8 +28,6 @@ from itertools import combinations, pairwise, permutations, product
 import numpy as np
 
 from worldprobe.benchmarks.worldsense.problems.problems import (
-    MOST_UPDATES,
-    MOTION_PROBLEMS,
     Cell,
     Story,
     cores,
@@ -48,6 +46,7 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     run,
 )
 from worldprobe_lab.hard import Candidate, View, balance, divide, write_kept
+from worldprobe_lab.problem_families import MOTION
 
 SIZES = (4, 5, 6)
 #: Twins of a cell with each moment; tuples of a cell of completeness.
@@ -73,14 +72,14 @@ def draw_updates(
         return None
     newcomer = int(rng.choice([0, size - 1])) if joins else -1
     there = {*range(size)} - {newcomer}
-    found = []
+    updates = []
     for kind in kinds:
         can_move = sorted(there - {0, 1} if kind == "leave" else there)
         first = newcomer if kind.startswith("join") else int(rng.choice(can_move))
         others = () if kind == "leave" else (int(rng.choice(sorted(there - {first}))),)
         there = there - {first} if kind == "leave" else there | {first}
-        found.append(normalise(Relation(kind, (first, *others))))
-    return size - len(joins), tuple(found)
+        updates.append(normalise(Relation(kind, (first, *others))))
+    return size - len(joins), tuple(updates)
 
 
 def draw_story(rng: np.random.Generator, size: int, number: int) -> Description | None:
@@ -136,15 +135,15 @@ def follow_alone(
     ... )
     -1
     """
-    places = {entity: float(place) for place, entity in enumerate(first)}
+    positions = {entity: float(position) for position, entity in enumerate(first)}
     for kind, (moved, *others) in updates:
         if others and {moved, *others} & {*asked, *more}:
-            there = [places.get(entity, (len(first) - 1) / 2) for entity in (moved, *others)]
+            there = [positions.get(entity, (len(first) - 1) / 2) for entity in (moved, *others)]
             aside = {"move_before": -0.25, "join_before": -0.25, "exchange": 0.0}.get(kind, 0.25)
-            places[moved] = there[1] + aside
+            positions[moved] = there[1] + aside
             if kind == "exchange":
-                places[others[0]] = there[0]
-    one, other = (places.get(entity, (len(first) - 1) / 2) for entity in asked)
+                positions[others[0]] = there[0]
+    one, other = (positions.get(entity, (len(first) - 1) / 2) for entity in asked)
     return int(one < other) - int(one > other)
 
 
@@ -188,14 +187,14 @@ def _opposed(
         if any(end is None or not (is_true(first, end) or is_true(second, end)) for end in ends):
             continue
         truths = [is_true(first, end) for end in ends if end is not None]
-        places = tuple(order.index(entity) if entity in order else -1 for entity in (0, 1))
-        by_places.setdefault(places, []).append(
+        positions = tuple(order.index(entity) if entity in order else -1 for entity in (0, 1))
+        by_places.setdefault(positions, []).append(
             (order, truths[0], [truth == truths[0] for truth in truths[1:]])
         )
     pairs = [
         (one, two)
-        for found in by_places.values()
-        for (one, true, same), (two, other, as_well) in combinations(found, 2)
+        for endings in by_places.values()
+        for (one, true, same), (two, other, as_well) in combinations(endings, 2)
         if true != other
         and all(both in alike for both in zip(same, as_well, strict=True))
         and all(
@@ -209,8 +208,8 @@ def _opposed(
 def normalised(
     described: Description, queries: Sequence[Relation]
 ) -> tuple[Description, frozenset[Relation]]:
-    """What is asked of what, so that equal problems are equal: "A and B are exchanged" is "B and A
-    are exchanged".
+    """A question in normal form, so that equal problems are equal: "A and B are exchanged" is "B
+    and A are exchanged".
     """
     return tuple(map(normalise, described)), frozenset(map(normalise, queries))
 
@@ -257,9 +256,9 @@ def infer(size: int, number: int) -> Iterator[tuple[Description, Description]]:
                     (query, Relation("before", query.entities[::-1])),
                 )
             )
-        told = {normalised(*one) for one in made}
-        if len(told) == 2 and not seen & told:
-            seen |= told
+        normal_forms = {normalised(*trial) for trial in made}
+        if len(normal_forms) == 2 and not seen & normal_forms:
+            seen |= normal_forms
             wanted[kind] -= 1
             yield from made
 
@@ -295,10 +294,10 @@ def consist(size: int, number: int) -> Iterator[tuple[Description, Description]]
             )
             is_possible = is_true(before(0, 1), run(order, updates) or ())
             queries = (updates[-1], another) if is_possible else (another, updates[-1])
-            made.append((described, tuple(rename(one, names) for one in queries)))
-        told = {normalised(*one) for one in made}
-        if len(told) == 2 and not seen & told:
-            seen |= told
+            made.append((described, tuple(rename(query, names) for query in queries)))
+        normal_forms = {normalised(*trial) for trial in made}
+        if len(normal_forms) == 2 and not seen & normal_forms:
+            seen |= normal_forms
             wanted -= 1
             yield from made
 
@@ -308,7 +307,7 @@ def complete(size: int, number: int) -> Iterator[tuple[Description, Description]
     a state not wholly known.
     """
     rng = np.random.default_rng([size, number, 3])
-    found: dict[object, Candidate] = {}
+    by_form: dict[object, Candidate] = {}
     if number == 0:
         every = cores(Cell("Compl.normal", size, 0, 2))
         yield from (
@@ -322,8 +321,8 @@ def complete(size: int, number: int) -> Iterator[tuple[Description, Description]
         absent = {update.entities[0] for update in updates if update.kind.startswith("join")}
         there = [entity for entity in range(size) if entity not in absent]
         names = _names([there[i] for i in rng.permutation(len(there))], size)
-        known = incomplete_descriptions(n_there)
-        facts = known[int(rng.integers(len(known)))]
+        descriptions = incomplete_descriptions(n_there)
+        facts = descriptions[int(rng.integers(len(descriptions)))]
         moment = (
             None
             if number < 2 or rng.random() < 0.5
@@ -339,13 +338,13 @@ def complete(size: int, number: int) -> Iterator[tuple[Description, Description]
         verdicts = {query: decide_query(size, described, query) for query in asked}
         views = {query: view_incomplete(size, facts, story, query) for query in asked}
         for query in asked:
-            thirds = [one for one in asked if verdicts[one] == "some"]
+            thirds = [asked_query for asked_query in asked if verdicts[asked_query] == "some"]
             for third in thirds if verdicts[query] == "all" else ():
                 false = Relation("before", query.entities[::-1])
                 seen = (views[query], views[false], views[third])
-                found[described, query, third] = Candidate(described, (query, false, third), seen)
-    for one in balance(list(_possible(list(found.values()))), KEPT):
-        yield one.description, one.queries
+                by_form[described, query, third] = Candidate(described, (query, false, third), seen)
+    for candidate in balance(list(_possible(list(by_form.values()))), KEPT):
+        yield candidate.description, candidate.queries
 
 
 def ask_before(size: int, number: int) -> Iterator[tuple[Description, Description]]:
@@ -396,8 +395,8 @@ def decided_worlds(size: int, described: Description) -> bool:
 
 
 def view_incomplete(size: int, facts: Description, story: Story, query: Relation) -> View:
-    """What the initial state says of the query, the last update that counts, how often updates
-    mention what is asked about.
+    """A shallow rule's view of a question: the initial state's answer, the last update that counts,
+    and how often updates mention what is asked about.
     """
     there = {entity for fact in facts for entity in fact.entities}
     initial = decide_query(size, facts, query) if there.issuperset(query.entities) else "absent"
@@ -413,8 +412,10 @@ def view_incomplete(size: int, facts: Description, story: Story, query: Relation
 def _possible(left: list[Candidate]) -> list[Candidate]:
     """Those whose views every answer has."""
     while left:
-        common = set.intersection(*({one.views[number] for one in left} for number in range(3)))
-        kept = [one for one in left if common.issuperset(one.views)]
+        common = set.intersection(
+            *({candidate.views[number] for candidate in left} for number in range(3))
+        )
+        kept = [candidate for candidate in left if common.issuperset(candidate.views)]
         if len(kept) == len(left):
             break
         left = kept
@@ -427,7 +428,7 @@ def assign_sets(
     """In which sets the problems of a cell are; twins follow each other, and are in one."""
     if not number or problem not in ("Infer.motion", "Consist.motion"):
         return ["all"] * len(made)
-    every = [normalised(*one) for one in made]
+    every = [normalised(*trial) for trial in made]
     return divide(
         [
             {turn // 2, *((described, query) for query in queries)}
@@ -446,13 +447,13 @@ def main() -> None:
     }
     rows = []
     for problem, make in makers.items():
-        for size, number in product(SIZES, range(MOST_UPDATES + 1)):
+        for size, number in product(SIZES, MOTION.complexities):
             made = list(make(size, number))
             rows += [
-                (problem, size, number, 2, part, *one)
-                for part, one in zip(assign_sets(problem, number, made), made, strict=True)
+                (problem, size, number, 2, part, *trial)
+                for part, trial in zip(assign_sets(problem, number, made), made, strict=True)
             ]
-    write_kept(MOTION_PROBLEMS, rows, "worldprobe_lab.motion")
+    write_kept(MOTION.chosen, rows, "worldprobe_lab.motion")
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@ from worldprobe.benchmark import Study, figure, table
 from worldprobe.benchmarks.worldsense import selection
 from worldprobe.benchmarks.worldsense.figures import by_axis
 from worldprobe.benchmarks.worldsense.outputs import asked_sets, has_any, is_asked
-from worldprobe.benchmarks.worldsense.skins.vocabulary import MOTION
-from worldprobe.benchmarks.worldsense.tables import UNITS, grid, model_columns, problem_column
+from worldprobe.benchmarks.worldsense.tables import UNITS, grid_sheet, model_columns, problem_column
 from worldprobe.report.lines import draw_lines
 from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.sheet import Sheet, text_column
+from worldprobe_lab.problem_families import MOTION
 
 #: Grouping of the summaries -> its column, and what that counts.
 BY_CHANGES = {
@@ -23,7 +23,7 @@ BY_CHANGES = {
 
 def has_motion(study: Study) -> bool:
     """Whether things change in any set."""
-    return has_any(study, asked_sets(study), MOTION)
+    return has_any(study, asked_sets(study), MOTION.problems)
 
 
 def by_changes(summaries: pd.DataFrame) -> pd.DataFrame:
@@ -33,7 +33,7 @@ def by_changes(summaries: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for grouping, (column, axis) in BY_CHANGES.items():
         rows = selection.pick(summaries, grouping, columns=("problem", column))
-        rows = rows[rows["problem"].isin(MOTION)]
+        rows = rows[rows["problem"].isin(MOTION.problems)]
         parts.append(rows.assign(axis=axis, number=rows[column].astype(int)))
     return pd.concat(parts, ignore_index=True)
 
@@ -55,7 +55,7 @@ def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     rows = rows[rows["eval_type"] == rows["model"].map(selection.main_promptings(rows))]
     numbers = [str(number) for number in sorted(set(rows["number"]))]
     rows = rows.assign(number=rows["number"].astype(str))
-    frame, columns = grid(
+    frame, columns = grid_sheet(
         rows, ["axis", "condition", "problem", "model"], "number", numbers, roster, ""
     )
     return Sheet(
@@ -94,7 +94,7 @@ def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 def motion_lines(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """By changes that are stated and changes that count, in the first set in motion."""
     rows = selection.of_main(by_changes(summaries))
-    rows = sort_by(rows, "problem", MOTION)
+    rows = sort_by(rows, "problem", MOTION.problems)
     panel = rows["problem"].map(selection.PROBLEM_NAMES)
     return by_axis(rows.assign(panel=panel, x=rows["number"]), roster)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import bell_mccaffrey
+from worldprobe.benchmarks.ewok.analysis.judge import people_differ
 from worldprobe.benchmarks.ewok.analysis.panel import (
     CLUSTERS,
     DEFAULT_CLUSTER,
@@ -20,7 +21,6 @@ from worldprobe.benchmarks.ewok.analysis.panel import (
     cluster_codes,
 )
 from worldprobe.benchmarks.ewok.analysis.summarize import compared_values
-from worldprobe.benchmarks.ewok.ratings import people_differ
 from worldprobe.contracts import typed
 from worldprobe.contracts.results import ALL, JOINT, OVERALL
 from worldprobe.errors import TooLittleError, UserError
@@ -134,9 +134,14 @@ def plan_studies(
     if ratings is None:
         options |= {"n_replicates": n_replicates}
 
-        def planned(places: np.ndarray) -> pd.DataFrame:
+        def planned(positions: np.ndarray) -> pd.DataFrame:
             return _plan(
-                values[:, places], codes[places], difference, alike, panel.has_own_fillings, options
+                values[:, positions],
+                codes[positions],
+                difference,
+                alike,
+                panel.has_own_fillings,
+                options,
             )
 
     else:
@@ -144,24 +149,24 @@ def plan_studies(
         values = np.concatenate([people[None], values])
         numbers = n_raters or [max(round(raters.n), 1)]
 
-        def planned(places: np.ndarray) -> pd.DataFrame:
-            found = {
+        def planned(positions: np.ndarray) -> pd.DataFrame:
+            by_replicates = {
                 n: variances_with_people(
-                    values[:, places], codes[places], raters, n, panel.has_own_fillings
+                    values[:, positions], codes[positions], raters, n, panel.has_own_fillings
                 )
                 for n in numbers
             }
             return pd.concat(
                 [
-                    plan(one, difference, **options).assign(n_replicates=n)
-                    for n, one in found.items()
+                    plan(variances, difference, **options).assign(n_replicates=n)
+                    for n, variances in by_replicates.items()
                 ]
             )
 
-    def do_vary(places: np.ndarray) -> bool:
-        known = ~np.isnan(values[:, places]).any(axis=(0, 2))
-        differences = (values[:, places] - values[:1, places])[:, known]
-        return not known.any() or bool(np.ptp(differences, axis=(1, 2)).max() > 1e-12)
+    def do_vary(positions: np.ndarray) -> bool:
+        is_known = ~np.isnan(values[:, positions]).any(axis=(0, 2))
+        differences = (values[:, positions] - values[:1, positions])[:, is_known]
+        return not is_known.any() or bool(np.ptp(differences, axis=(1, 2)).max() > 1e-12)
 
     if len(values) > 1 and not do_vary(np.arange(len(templates))):
         problem = (
@@ -172,15 +177,17 @@ def plan_studies(
             "judgements", problem, "Give those of models that differ, not of a model and its copy."
         )
     tables = [planned(np.arange(len(templates))).assign(grouping=OVERALL, group=ALL)]
-    for domain, places in templates.groupby("domain", sort=True).indices.items():
-        if len(np.unique(codes[places])) == 1:
+    for domain, positions in templates.groupby("domain", sort=True).indices.items():
+        if len(np.unique(codes[positions])) == 1:
             LOGGER.warning("%s has one cluster: nothing says how others would vary", domain)
-        elif len(values) > 1 and not do_vary(np.asarray(places)):
+        elif len(values) > 1 and not do_vary(np.asarray(positions)):
             LOGGER.warning(
                 "%s: all answers are alike, so nothing says how differences vary", domain
             )
         else:
-            tables.append(planned(np.asarray(places)).assign(grouping="domain", group=str(domain)))
+            tables.append(
+                planned(np.asarray(positions)).assign(grouping="domain", group=str(domain))
+            )
     warn_of_few_clusters(templates, codes)
     return pd.concat(tables, ignore_index=True).assign(eval_type=eval_type)
 
@@ -191,8 +198,8 @@ def warn_of_few_clusters(templates: pd.DataFrame, codes: np.ndarray) -> None:
         "overall": np.arange(len(templates)),
         **templates.groupby("domain", sort=True).indices,
     }
-    for group, places in groups.items():
-        sizes = np.unique(codes[places], return_counts=True)[1]
+    for group, positions in groups.items():
+        sizes = np.unique(codes[positions], return_counts=True)[1]
         df = bell_mccaffrey(sizes / sizes.sum())[1]
         if len(sizes) > 1 and df < FEW_DF:
             shown = f"{len(sizes)} clusters of unequal size are worth {df:.1f} degrees of freedom"
@@ -208,29 +215,29 @@ def _people(panel: Panel, ratings: pd.DataFrame, metric: str) -> tuple[np.ndarra
     Raises:
         UserError: the ratings do not say how raters differ.
     """
-    found = people_differ(ratings)
-    is_first = found.index.get_level_values("target") == 1
-    found["people"] = found["people"].where(
-        is_first, -found["people"]
+    differences = people_differ(ratings)
+    is_first = differences.index.get_level_values("target") == 1
+    differences["people"] = differences["people"].where(
+        is_first, -differences["people"]
     )  # target 1 fits context 1, target 2 context 2
     if metric == "pairing":  # one decision of an item: the sum of its targets' differences
-        found = found.groupby("item_id").sum(min_count=2).dropna(subset=["people"])
-    known = found.dropna(subset=["error"])
-    if len(known) < 2:
+        differences = differences.groupby("item_id").sum(min_count=2).dropna(subset=["people"])
+    measured = differences.dropna(subset=["error"])
+    if len(measured) < 2:
         raise UserError(
             "ratings",
             "no two targets have two ratings in each context.",
             "Give ratings with n_raters and sd.",
         )
-    right = ((np.sign(found["people"]) + 1) / 2).rename("right")
+    right = ((np.sign(differences["people"]) + 1) / 2).rename("right")
     if metric == "accuracy":
         right = right.unstack("target").reindex(columns=[1, 2]).mean(axis=1, skipna=False)
     values = right.reindex(panel.items["item_id"]).to_numpy(float)
     n = ratings["n_raters"].to_numpy(float)
     n = n[n > 0]
     raters = RaterModel.of(
-        known["people"].to_numpy(float),
-        known["error"].to_numpy(float),
+        measured["people"].to_numpy(float),
+        measured["error"].to_numpy(float),
         len(n) / (1 / n).sum(),
         n_decisions=1 if metric == "pairing" else 2,
     )
@@ -275,8 +282,8 @@ def versions_needed(plans: pd.DataFrame, power: float) -> pd.DataFrame:
         plans[plans["power"] >= power].sort_values("n_versions", kind="stable").drop_duplicates(key)
     )
     columns = [*key, "n_versions", "power", "power_low", "power_high"]
-    found = plans[key].drop_duplicates().merge(enough[columns], on=key, how="left")
-    return found.assign(n_versions=found["n_versions"].fillna(0).astype(int))
+    needed = plans[key].drop_duplicates().merge(enough[columns], on=key, how="left")
+    return needed.assign(n_versions=needed["n_versions"].fillna(0).astype(int))
 
 
 def pool_means(judgements: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -307,16 +314,16 @@ def pool_means(judgements: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     for model, eval_type, of_series in zip(
         panel.series["model"], panel.series["eval_type"], values, strict=True
     ):
-        known = ~np.isnan(of_series).any(axis=1)
-        if not known.any():
+        is_known = ~np.isnan(of_series).any(axis=1)
+        if not is_known.any():
             continue
-        found = pool(of_series, templates["domain"].to_numpy(str), codes["concept_pair"])
-        means.append(_rows(found).assign(grouping="domain", model=model, eval_type=eval_type))
-        orders += [{"model": model, "eval_type": eval_type} | row for row in _orders(found)]
-        for domain, places in templates[known].groupby("domain", sort=True).indices.items():
-            here = np.flatnonzero(known)[places]
-            found = pool(of_series[here], pairs.to_numpy(str)[here], codes["template"][here])
-            rows = _rows(found).assign(grouping="concept_pair", model=model, eval_type=eval_type)
+        pooled = pool(of_series, templates["domain"].to_numpy(str), codes["concept_pair"])
+        means.append(_rows(pooled).assign(grouping="domain", model=model, eval_type=eval_type))
+        orders += [{"model": model, "eval_type": eval_type} | row for row in _orders(pooled)]
+        for domain, positions in templates[is_known].groupby("domain", sort=True).indices.items():
+            here = np.flatnonzero(is_known)[positions]
+            pooled = pool(of_series[here], pairs.to_numpy(str)[here], codes["template"][here])
+            rows = _rows(pooled).assign(grouping="concept_pair", model=model, eval_type=eval_type)
             means.append(rows.assign(group=str(domain) + JOINT + rows["group"]))
     if not means:
         problem = "no template has an accuracy in every version."
@@ -352,7 +359,7 @@ def _spread_by_template(panel: Panel, values: np.ndarray) -> np.ndarray:
     return spread
 
 
-def _rows(found: Pooled) -> pd.DataFrame:
+def _rows(pooled: Pooled) -> pd.DataFrame:
     """The columns of contracts.PooledMeans, without series and grouping."""
     names = (
         "mean",
@@ -364,16 +371,16 @@ def _rows(found: Pooled) -> pd.DataFrame:
         "n_clusters",
         "n_templates",
     )
-    rows = pd.DataFrame({"group": found.groups} | {name: getattr(found, name) for name in names})
+    rows = pd.DataFrame({"group": pooled.groups} | {name: getattr(pooled, name) for name in names})
     return rows.assign(**{name: rows[name].clip(0, 1) for name in ("pooled", "ci_low", "ci_high")})
 
 
-def _orders(found: Pooled) -> Iterator[dict[str, object]]:
+def _orders(pooled: Pooled) -> Iterator[dict[str, object]]:
     """Every two groups, the one that is probably lower first."""
-    for i, j in zip(*np.triu_indices(len(found.groups), 1), strict=True):
-        a, b = (i, j) if found.lower[i, j] >= found.lower[j, i] else (j, i)
+    for i, j in zip(*np.triu_indices(len(pooled.groups), 1), strict=True):
+        a, b = (i, j) if pooled.lower[i, j] >= pooled.lower[j, i] else (j, i)
         yield {
-            "lower": str(found.groups[a]),
-            "higher": str(found.groups[b]),
-            "probability": float(found.lower[a, b]),
+            "lower": str(pooled.groups[a]),
+            "higher": str(pooled.groups[b]),
+            "probability": float(pooled.lower[a, b]),
         }

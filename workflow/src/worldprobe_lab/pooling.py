@@ -79,14 +79,14 @@ def pool(values: np.ndarray, group: np.ndarray, cluster: np.ndarray, seed: int =
     groups, code = np.unique(group[is_known], return_inverse=True)
     rng = np.random.default_rng([seed, 27])
     n_groups, n_versions = len(groups), values.shape[1]
-    tables = np.array([values[code == place].mean(axis=0) for place in range(n_groups)])
-    found = np.array(
+    tables = np.array([values[code == number].mean(axis=0) for number in range(n_groups)])
+    components = np.array(
         [
-            _between_clusters(values[code == place], cluster[code == place])
-            for place in range(n_groups)
+            _between_clusters(values[code == number], cluster[code == number])
+            for number in range(n_groups)
         ]
     )
-    share, unit, df, cells, n_clusters = found.T
+    share, unit, df, cells, n_clusters = components.T
     mean = tables.mean(axis=1)
     spread = share * _draw_variances(rng, unit, df)
     common = np.zeros(N_DRAWS)

@@ -89,7 +89,7 @@ class Variances:
                 study.clusters,
                 replace(versions, variance=versions.variance - study.cells),
             ]
-        known_from += [one.df for one in study.others]
+        known_from += [other.df for other in study.others]
         squares = sum(part.variance**2 / df for part, df in zip(parts, known_from, strict=True))
         return float((study.variance**2 / squares)[0]) if squares > 0 else self.cluster_df
 
@@ -147,7 +147,7 @@ class Variances:
 
 @dataclass(frozen=True)
 class Replicates:
-    """What sets two replicates of one model apart.
+    """Variances between two replicates of one model.
 
     Attributes:
         items: the variances of their difference on one item.
@@ -174,16 +174,17 @@ class Replicates:
             has_own_fillings: as there.
         """
         items = variances_of_differences(values, cluster, pairs, has_own_fillings)
-        known = values[:, ~np.isnan(values).any(axis=(0, 2))]
-        squares = [(known[a].mean() - known[b].mean()) ** 2 for a, b in pairs]
+        complete = values[:, ~np.isnan(values).any(axis=(0, 2))]
+        squares = [(complete[a].mean() - complete[b].mean()) ** 2 for a, b in pairs]
         by_items = items.of_study(len(items.sizes), values.shape[2]).variance[0]
         return cls(items, max(float(np.mean(squares) - by_items), 0.0))
 
 
 @dataclass(frozen=True)
 class RaterModel:
-    """What people's answers are decided by: ratings of targets in the right context, less those in
-    the wrong one; or, for pairings, the sum of an item's two such differences.
+    """Distribution of the differences that decide people's answers: ratings of targets in the right
+    context, less those in the wrong one; or, for pairings, the sum of an item's two such
+    differences.
 
     Attributes:
         mean, spread: mean and standard deviation of the true differences.
@@ -224,13 +225,13 @@ class RaterModel:
         >>> [round(x, 3) for x in RaterModel(mean=2.0, spread=0.0, noise=4.0, n=5).accuracy(1)]
         [0.841, 0.0, 0.103]
         """
-        places, weights = np.polynomial.hermite_e.hermegauss(80)
+        nodes, weights = np.polynomial.hermite_e.hermegauss(80)
         weights = weights / weights.sum()
         error = max(self.noise / n, 1e-12) ** 0.5
-        distance = (self.mean + self.spread * places) / error
+        distance = (self.mean + self.spread * nodes) / error
         right = ndtr(distance)
         is_tie = ndtr(distance + 0.5 / n / error) - ndtr(distance - 0.5 / n / error)
-        mean, square, ties = (float(weights @ one) for one in (right, right**2, is_tie))
+        mean, square, ties = (float(weights @ values) for values in (right, right**2, is_tie))
         return mean, max(square - mean**2, 0.0), max(mean - square - ties / 4, 0.0)
 
 
@@ -262,8 +263,8 @@ def variances_with_people(
     last = len(values)
     kinds = (
         [(0, last)],
-        [(place, last) for place in range(1, last)],
-        [(0, place) for place in range(1, last)],
+        [(index, last) for index in range(1, last)],
+        [(0, index) for index in range(1, last)],
     )
     people, models, both = (
         variances_of_differences(whole, cluster, pairs, has_own_fillings) for pairs in kinds
@@ -273,14 +274,14 @@ def variances_with_people(
         raters.accuracy(n_raters),
     )
     growth = new_signal / signal if signal > LEAST_SIGNAL else 1.0
-    found = {}
+    components = {}
     for name in SOURCES:
-        own, other, difference = (getattr(one, name) for one in (people, models, both))
-        shared = (own + other - difference) / 2
-        drawn = min(chance / raters.n_decisions, own) if name == "item" else 0.0
-        new = (own - drawn) * growth + drawn * (new_chance / chance if chance > 0 else 1.0)
-        found[name] = max(new + other - 2 * shared * growth**0.5, 0.0)
-    return replace(both, **found)
+        human, other, difference = (getattr(source, name) for source in (people, models, both))
+        shared = (human + other - difference) / 2
+        drawn = min(chance / raters.n_decisions, human) if name == "item" else 0.0
+        new = (human - drawn) * growth + drawn * (new_chance / chance if chance > 0 else 1.0)
+        components[name] = max(new + other - 2 * shared * growth**0.5, 0.0)
+    return replace(both, **components)
 
 
 def variances_of_differences(
@@ -409,20 +410,20 @@ def plan(
     quantiles = float(ndtri((1 + LEVEL) / 2) + ndtri(POWER))
     rows = []
     for number, clusters, versions in product(n_replicates, sizes, n_versions):
-        found = variances if replicates is None else variances.averaged(replicates.items, number)
-        study = found.of_study(clusters, versions, per_cluster)
+        averaged = variances if replicates is None else variances.averaged(replicates.items, number)
+        study = averaged.of_study(clusters, versions, per_cluster)
         if replicates is not None and number > 1:
             # The means of replicates differ by items, too, which the test takes as a difference of
             # the replicates as such.
             by_items = replicates.items.of_study(clusters, versions, per_cluster).variance / number
             of_one = VarianceComponent((replicates.mean / number + by_items) / 2, number - 1)
             study = replace(study, others=(of_one, of_one), repeated=by_items)
-        df = found.df(study)
+        df = averaged.df(study)
         low, high = (
-            study.scaled(df / (2 * gammaincinv(df / 2, tail)))
+            _scaled(study, df / (2 * gammaincinv(df / 2, tail)))
             for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
         )
-        independent = np.sqrt(found.independent_items(clusters, versions, per_cluster))
+        independent = np.sqrt(averaged.independent_items(clusters, versions, per_cluster))
         rows.append(
             {
                 "n_replicates": number,
@@ -438,3 +439,19 @@ def plan(
             }
         )
     return pd.DataFrame(rows)
+
+
+def _scaled(study: Components, factor: float) -> Components:
+    """The same with every variance multiplied by a factor."""
+
+    def scale(part: VarianceComponent) -> VarianceComponent:
+        return replace(part, variance=part.variance * factor)
+
+    return replace(
+        study,
+        clusters=scale(study.clusters),
+        versions=None if study.versions is None else scale(study.versions),
+        cells=study.cells * factor,
+        others=tuple(map(scale, study.others)),
+        repeated=study.repeated * factor,
+    )

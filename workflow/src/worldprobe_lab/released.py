@@ -46,7 +46,7 @@ SHOTS = {"original": "zero", "optimized": "two"}
 
 @dataclass
 class Release:
-    """What a release contains.
+    """Contents of a release.
 
     Attributes:
         items: TEXTS, DESIGN and ``version``, one row per item; its index is the code that ``rows``
@@ -178,11 +178,11 @@ def _header(where: object, content: bytes) -> list[str]:
 
 
 def _version(where: object, path: PurePosixPath) -> int:
-    found = re.search(r"vers=(\d{1,9})(?!\d)", "/".join(path.parts[:-1]))
-    if found is None:
+    match = re.search(r"vers=(\d{1,9})(?!\d)", "/".join(path.parts[:-1]))
+    if match is None:
         problem = "its folders do not say which version of the items it is (vers=N)."
         raise UserError(where, problem, "Keep the released folder names.")
-    return int(found.group(1))
+    return int(match.group(1))
 
 
 def _model(name: str) -> str:
@@ -310,12 +310,12 @@ def _features(where: object, frame: pd.DataFrame) -> pd.DataFrame:
     for target in (1, 2):
         values = {}
         for name, column in (("n_words", "Length"), ("log_frequency", "Freq")):
-            own, first, second = _numbers(
+            base, first, second = _numbers(
                 where,
                 frame,
                 [f"Target{target}_{column}", f"Context1_{column}", f"Context2_{column}"],
             )
-            values[name] = own + (first + second) / 2
+            values[name] = base + (first + second) / 2
         parts.append(frame[TEXTS].assign(target=target, **values))
     return pd.concat(parts, ignore_index=True)
 
@@ -344,14 +344,14 @@ def _split(results: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         UserError: a number or name that is not one, files that disagree on an item, or two items or
             results in one place.
     """
-    place = [*_PLACE, "version"]
+    key = [*_PLACE, "version"]
     _check_place(results)
     results[["MetaTemplateID", "TemplateID"]] = results[["MetaTemplateID", "TemplateID"]].astype(
         "int64"
     )
-    results["item"] = results.groupby([*place, *TEXTS], sort=True).ngroup()
+    results["item"] = results.groupby([*key, *TEXTS], sort=True).ngroup()
     items = _design_of(results)
-    twice = items.duplicated(place)
+    twice = items.duplicated(key)
     if twice.any():
         row = items[twice].iloc[0]
         problem = f"different files have different texts for {_name(row)}."
@@ -429,7 +429,7 @@ TEMPLATE = ["Domain", "MetaTemplateID", "TemplateID"]
 
 @dataclass
 class Effect:
-    """What a step did; ``note`` says why it did nothing."""
+    """Effect of a step; ``note`` says why it did nothing."""
 
     step: str
     rows_in: int
@@ -608,8 +608,8 @@ def _join_human(release: Release) -> Release:
 
 
 def _templates_with(release: Release, problems: tuple[str, ...]) -> np.ndarray | None:
-    """Which items are of a template that has an item flagged with one of the problems; None without
-    a list.
+    """Mask of the items of a template that has an item flagged with one of the problems; None
+    without a list.
     """
     if release.flagged is None:
         return None
@@ -619,15 +619,15 @@ def _templates_with(release: Release, problems: tuple[str, ...]) -> np.ndarray |
 
 
 def _item_ids(items: pd.DataFrame) -> pd.Series:
-    place = items[[*TEMPLATE, "version"]].astype(str)
+    columns = items[[*TEMPLATE, "version"]].astype(str)
     return (
-        place["Domain"]
+        columns["Domain"]
         + "_"
-        + place["MetaTemplateID"]
+        + columns["MetaTemplateID"]
         + "_"
-        + place["TemplateID"]
+        + columns["TemplateID"]
         + "_v"
-        + place["version"]
+        + columns["version"]
     )
 
 

@@ -71,7 +71,7 @@ def with_series(study: Study) -> dict[str, Learning]:
 
 
 def outputs(study: Study) -> list[str]:
-    """What is computed from the scores of a study's checkpoints."""
+    """Tables computed from the scores of a study's checkpoints."""
     return [
         f"{StudyPaths.of(study).benchmark(benchmark)}/{name}.parquet"
         for benchmark in with_series(study)
@@ -139,11 +139,11 @@ def _folders_below(root: Path, pattern: str) -> dict[int, list[str]]:
     theirs, too.
     """
     before, after = map(re.escape, pattern.split(NUMBER))
-    found: dict[int, list[str]] = {}
+    by_step: dict[int, list[str]] = {}
     for path in sorted(root.iterdir()) if root.is_dir() else []:
         if (match := re.fullmatch(f"{before}([0-9]+){after}", path.name)) and path.is_dir():
-            found.setdefault(int(match[1]), []).append(path.name)
-    return found
+            by_step.setdefault(int(match[1]), []).append(path.name)
+    return by_step
 
 
 def places_of(card: Mapping[str, Any]) -> list[SeriesStep]:
@@ -184,9 +184,11 @@ def parts_of(
     """
     parts = {}
     for model in trainings(study, registry) if with_series(study) else []:
-        places = places_of(registry[model])
-        step = size or len(places)
-        parts[model] = [places[start : start + step] for start in range(0, len(places), step)]
+        checkpoints = places_of(registry[model])
+        step = size or len(checkpoints)
+        parts[model] = [
+            checkpoints[start : start + step] for start in range(0, len(checkpoints), step)
+        ]
     return parts
 
 
@@ -216,7 +218,7 @@ def add_trainings(
         UserError: no such model, one without a series, a seed that is none, or a training that is
             there twice; or a gap in one (``check_trainings``).
     """
-    found = {model: dict(card) for model, card in registry.items()}
+    cards = {model: dict(card) for model, card in registry.items()}
     for model in study.get("series", ()):
         if model not in registry or not registry[model].get("series"):
             problem = f"{model} " + (
@@ -225,8 +227,10 @@ def add_trainings(
                 else f"is not in the registry{did_you_mean(model, registry)}"
             )
             raise UserError("series", problem, "Name a model whose card has a series.")
-        card = found[model]
-        seeds = [one for seed in card["series"]["seeds"] for one in _written_out(seed)]
+        card = cards[model]
+        seeds = [
+            seed_number for seed in card["series"]["seeds"] for seed_number in _written_out(seed)
+        ]
         first = (
             str(card["control"].get("seed", study["controls"]["seed"]))
             if card.get("control")
@@ -234,32 +238,32 @@ def add_trainings(
             if seeds
             else ONE_SEED
         )
-        own = [(model, card | {"series_of": model, "seed": first})]
-        own += [
+        trainings = [(model, card | {"series_of": model, "seed": first})]
+        trainings += [
             _seed_card(model, card, seed, number, registry, first)
             for number, seed in enumerate(seeds, 1)
         ]
         taken: dict[Any, str] = {}
-        for name, one in own:
-            series = one["series"]
-            place = (
+        for name, training in trainings:
+            series = training["series"]
+            checkpoint = (
                 name
                 if card.get("control")
-                else (one["checkpoint"], series["revisions"], series["folders"])
+                else (training["checkpoint"], series["revisions"], series["folders"])
             )
             twice = (
-                f"is a training of {found[name]['series_of']} already."
-                if "series_of" in found.get(name, ())
+                f"is a training of {cards[name]['series_of']} already."
+                if "series_of" in cards.get(name, ())
                 else ""
             )
-            if place in taken:
-                twice = f"has the checkpoints of {taken[place]}."
+            if checkpoint in taken:
+                twice = f"has the checkpoints of {taken[checkpoint]}."
             if twice:
                 fix = "Give each training once, in one series: counted twice it agrees with itself."
                 raise UserError(f"series {model}, seeds", f"{name} {twice}", fix)
-            found[name], taken[place] = one, name
-    check_trainings(study, found)
-    return found
+            cards[name], taken[checkpoint] = training, name
+    check_trainings(study, cards)
+    return cards
 
 
 def _seed_card(
@@ -330,9 +334,9 @@ def check_trainings(study: Mapping[str, Any], registry: Mapping[str, Mapping[str
                 "Correct checkpoint.",
             )
         gone = [
-            place.checkpoint
-            for place in places_of(card)
-            if not Path(place.checkpoint).expanduser().is_dir()
+            step.checkpoint
+            for step in places_of(card)
+            if not Path(step.checkpoint).expanduser().is_dir()
         ]
         if gone:
             problem = f"{len(gone)} of its folders are not there, e.g. {gone[0]}."
@@ -377,8 +381,8 @@ class Revisions:
             MachineError: none of them knows.
             UserError: the hub's model has no such revision.
         """
-        if found := hub.cached_commit(self.name, revision):
-            return found
+        if cached := hub.cached_commit(self.name, revision):
+            return cached
         noted = self._note("commit", revision)
         try:
             if not self.fetch:

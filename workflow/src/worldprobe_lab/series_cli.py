@@ -17,7 +17,7 @@ from cyclopts import App
 
 from worldprobe import methods
 from worldprobe.cli.engines import Model, ModelOptions
-from worldprobe.cli.options import KEYS, Seed, between
+from worldprobe.cli.options import KEYS, Seed, answered, between
 from worldprobe.errors import MachineError, UserError, did_you_mean, lack_of_memory
 from worldprobe.extensions import load
 from worldprobe.log import LOGGER
@@ -105,7 +105,7 @@ def score_(
         )
     name, learning = model.name, load(LEARNING[benchmark])
     stated = {**steps.model_dump(), "n": list(numbers)}
-    places = find_places(model.checkpoint, parse(Series, stated, [Source("series", stated)]))
+    checkpoints = find_places(model.checkpoint, parse(Series, stated, [Source("series", stated)]))
     # Released sets of WorldSense differ in their folders alone.
     inputs = digests(
         {
@@ -123,12 +123,12 @@ def score_(
     tables: list[pd.DataFrame] = []
     left_out: dict[str, str] = {}
     with Progress(
-        f"Scoring checkpoints of {name} ({benchmark})", len(places), "checkpoints"
+        f"Scoring checkpoints of {name} ({benchmark})", len(checkpoints), "checkpoints"
     ) as progress:
-        for place in places:
-            with leaving_out(left_out, str(place.number), name, progress):
-                cells = kept.score(place, measure, f"{name}, {place.step:g}", progress)
-                tables.append(cells.assign(step=float(place.step)))
+        for step in checkpoints:
+            with leaving_out(left_out, str(step.number), name, progress):
+                cells = kept.score(step, measure, f"{name}, {step.step:g}", progress)
+                tables.append(cells.assign(step=float(step.step)))
 
     if not tables and not part:
         raise nothing_scored(name, left_out)
@@ -142,7 +142,7 @@ def score_(
         "series": training.series or name,
         "training_seed": training.training_seed,
         "unit": steps.unit,
-        "checkpoints": len(places),
+        "checkpoints": len(checkpoints),
         "left_out": left_out,
         "weights": kept.weights,
     }
@@ -324,6 +324,7 @@ def curves_(
     from worldprobe_lab.curves import agree_on_order, trace
     from worldprobe_lab.series import LEARNING
 
+    scores = answered(scores)[0]
     rows_of_all = read_tables(scores, CheckpointScores, allow_empty=True)
     made_by = [read_provenance(path) for path in scores]
     facts = [fact.details for fact in made_by]

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from worldprobe.engines import engine_names, find_engine
 from worldprobe.settings import registry, study
 from worldprobe.settings.blocks import Block, Count, Distinct, Finding, Text, Whole, absent
 
@@ -70,11 +71,11 @@ class Series(Steps):
                 "List the numbers of the checkpoints.",
             )
         try:
-            found = self.numbers()
+            numbers = self.numbers()
         except ValueError as error:
             yield ("ranges",), str(error), 'Write e.g. "1000-143000/1000".'
             return
-        if any(later <= earlier for earlier, later in pairwise(found)):
+        if any(later <= earlier for earlier, later in pairwise(numbers)):
             yield (
                 ("n",),
                 "the numbers are not in ascending order, or one is there twice.",
@@ -90,16 +91,16 @@ class Series(Steps):
         >>> Series(revisions="step{n}", n=[0, 512], ranges=["1000-3000/1000"]).numbers()
         [0, 512, 1000, 2000, 3000]
         """
-        found = list(self.n)
-        for one in self.ranges:
-            match = _RANGE.fullmatch(one)
+        numbers = list(self.n)
+        for text in self.ranges:
+            match = _RANGE.fullmatch(text)
             if not match:
-                raise ValueError(f'"{one}" is not a range.')
+                raise ValueError(f'"{text}" is not a range.')
             first, last, by = (int(part or 1) for part in match.groups())
             if last < first or by < 1:
-                raise ValueError(f'"{one}" contains no number.')
-            found += range(first, last + 1, by)
-        return found
+                raise ValueError(f'"{text}" contains no number.')
+            numbers += range(first, last + 1, by)
+        return numbers
 
 
 class Card(registry.Card):
@@ -117,12 +118,12 @@ class Card(registry.Card):
             return
         if self.adapter not in (None, "none") and not self.control:
             yield ("adapter",), "does nothing for a series.", "Remove it."
-        if self.engine != "transformers":
-            yield (
-                ("series",),
-                "checkpoints are loaded by the engine transformers.",
-                "Remove engine, or remove series.",
-            )
+        if (
+            self.engine in engine_names(self.kind)
+            and not find_engine(self.engine, self.kind).is_released
+        ):
+            problem = f"the engine {self.engine} cannot load many checkpoints in one job."
+            yield ("series",), problem, "Remove engine, or remove series."
         numbers = [] if any(self.series.findings()) else self.series.numbers()
         if self.control and not (self.series.folders and numbers):
             yield (

@@ -10,6 +10,7 @@ import pandas as pd
 from worldprobe.benchmark import Study, figure
 from worldprobe.benchmarks.ewok import selection
 from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.benchmarks.ewok.options import METRIC
 from worldprobe.benchmarks.ewok.study import has_prompting
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TITLES, way_of
 from worldprobe.report import style
@@ -36,7 +37,7 @@ def has_prompting_of_all(study: Study) -> bool:
         " valid answers; ex.: worked examples in the prompt. White: chance."
     ),
     when=has_prompting,
-    options=[selection.METRIC],
+    options=[METRIC],
 )
 def setups_by_model(
     summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy"
@@ -55,7 +56,7 @@ def setups_by_model(
         " examples in the prompt. White: chance."
     ),
     when=has_prompting_of_all,
-    options=[selection.METRIC],
+    options=[METRIC],
 )
 def setups_by_domain(
     summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy"

@@ -23,7 +23,6 @@ from worldprobe.benchmarks.worldsense.selection import (
 )
 from worldprobe.benchmarks.worldsense.skins import vocabulary
 from worldprobe.benchmarks.worldsense.skins.skins import TEST_SKINS
-from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD
 from worldprobe.benchmarks.worldsense.tables import problem_column
 from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
@@ -42,6 +41,7 @@ from worldprobe.report.sheet import (
     text_column,
     whole_number,
 )
+from worldprobe_lab.problem_families import HARD
 from worldprobe_lab.setups import map_around_chance
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def has_normal_problems(study: Study) -> bool:
     return has_any(
         study,
         main_set(asked_sets(study)),
-        (*vocabulary.NORMAL, *vocabulary.HARD, "Infer.extrema", "Infer.parallel"),
+        (*vocabulary.NORMAL, *HARD.problems, "Infer.extrema", "Infer.parallel"),
     )
 
 
@@ -92,7 +92,7 @@ def depth(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         "Compl.normal",
         "Infer.extrema",
         "Infer.parallel",
-        *HARD,
+        *HARD.problems,
     ]
     by_depth = by_depth[by_depth["problem"].isin(normal)]
     by_depth = sort_by(by_depth, "problem", normal)
@@ -183,9 +183,9 @@ def places(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         .agg(["mean", "count"])
         .reset_index()
     )
-    places = means["places"].str.split("-", expand=True).astype(int)
+    entities = means["places"].str.split("-", expand=True).astype(int)
     means = means.assign(
-        first=places[0], second=places[1], wrong=1 - means["mean"], n_models=means["count"]
+        first=entities[0], second=entities[1], wrong=1 - means["mean"], n_models=means["count"]
     )
     order = {name: number for number, name in enumerate(present_problems(means))}
     means = means.sort_values(
@@ -237,7 +237,7 @@ def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """How often a model gives the same answer to one abstract trial in two skins, corrected for
     chance, and how much of that its accuracy explains.
     """
-    from worldprobe.benchmarks.worldsense.analysis.consistency import FEWEST
+    from worldprobe_lab.consistency import FEWEST
 
     if not (
         summaries["metric"] == "consistency"

@@ -51,10 +51,10 @@ def _prepare(
     from worldprobe_lab.curves import to_cells
 
     prompt_sets = [load_prompt_set(name) for name in promptings or ("constrained",)]
-    for one in prompt_sets:
-        if one.examples:
+    for prompt_set in prompt_sets:
+        if prompt_set.examples:
             raise UserError(
-                f"prompting {one.name}",
+                f"prompting {prompt_set.name}",
                 "shows examples, and checkpoints are asked without.",
                 "Leave it out.",
             )
@@ -63,7 +63,7 @@ def _prepare(
         raise UserError(
             "series", "takes each set of trials once.", "Leave one out, or rename its file."
         )
-    prepared, known = [], set()
+    prepared, covered = [], set()
     for number, (path, name) in enumerate(zip(paths, names, strict=True)):
         trials = read_trials(str(path))
         questions = from_frame(trials, str(path))
@@ -71,12 +71,12 @@ def _prepare(
         skin, everything = tuples["skin"].astype(str).to_numpy(), np.arange(len(tuples))
         groups = [Group(OVERALL, ALL, everything, skin, "skins")] if number == 0 else []
         groups += [Group("set", name, everything, skin, "skins")] if len(paths) > 1 else []
-        for problem, found in tuples.groupby("problem", observed=True, sort=True).indices.items():
-            if problem not in known:
+        for problem, indices in tuples.groupby("problem", observed=True, sort=True).indices.items():
+            if problem not in covered:
                 groups.append(
-                    Group("problem", str(problem), np.asarray(found), skin[found], "skins")
+                    Group("problem", str(problem), np.asarray(indices), skin[indices], "skins")
                 )
-        known |= set(tuples["problem"])
+        covered |= set(tuples["problem"])
         stratum = (tuples["problem"].astype(str) + "|" + tuples["size"].astype(str)).to_numpy()
         prepared.append((trials, questions, stratum, groups))
     canaries = [read_provenance(path).canary for path in paths if path.suffix == ".parquet"]

@@ -61,7 +61,9 @@ def layers(items: Path, /, *, model: ModelOptions, every: Count = 1, out: Path) 
         canary=read_provenance(items).canary,
     )
     write_table(read[list(CheckpointScores.columns)], CheckpointScores, out, made_here)
-    curves, onsets = (one[one["grouping"] == OVERALL] for one in trace(read, "layers", dict(OVER)))
+    curves, onsets = (
+        traced[traced["grouping"] == OVERALL] for traced in trace(read, "layers", dict(OVER))
+    )
     rows = curves.sort_values("step").to_dict("records")
     if not rows:
         LOGGER.warning("%s gives no finite score after any layer", name)

@@ -1,5 +1,5 @@
-"""What a causal language model would say after each of its layers: the state there through the
-model's own final norm and output projection (the logit lens, nostalgebraist 2020).
+"""Next-token predictions of a causal language model after each of its layers: the state there
+through the model's own final norm and output projection (the logit lens, nostalgebraist 2020).
 
 One pass reads all layers. The last layer's values are those of plain scoring, to the last bit. What
 the lens shows, and what not: docs/extras/layers.md.
@@ -33,22 +33,26 @@ NORMS = ("norm", "ln_f", "final_layer_norm", "norm_f", "final_layernorm")
 TOLERANCE = 0.02
 
 
-def parts_of(passes: ForwardPasses, checkpoint: str) -> tuple[Sequence[nn.Module], nn.Module]:
+def layers_and_norm(
+    passes: ForwardPasses, checkpoint: str
+) -> tuple[Sequence[nn.Module], nn.Module]:
     """A model's layers, and the norm behind the last one.
 
     Raises:
         UserError: they are not where the families that can be read have them.
     """
-    found = [
+    modules = [
         next((part for name in names if (part := getattr(passes.body, name, None))), None)
         for names in (BLOCKS, NORMS)
     ]
-    if not isinstance(found[0], nn.ModuleList) or not isinstance(found[1], nn.Module):
-        raise refusal(checkpoint, "its layers or its final norm are not where they are known")
-    return found[0], found[1]
+    if not isinstance(modules[0], nn.ModuleList) or not isinstance(modules[1], nn.Module):
+        raise unreadable_layers(
+            checkpoint, "its layers or its final norm are not where they are known"
+        )
+    return modules[0], modules[1]
 
 
-def refusal(checkpoint: str, why: str) -> UserError:
+def unreadable_layers(checkpoint: str, why: str) -> UserError:
     """That a model's layers cannot be read."""
     fix = "Layers of models like Llama, GPT-2, GPT-NeoX and Gemma can be read, by transformers."
     return UserError(checkpoint, f"cannot be read after its layers: {why}.", fix)
@@ -68,7 +72,7 @@ class LayerPasses(ForwardPasses):
 
     def __init__(self, passes: ForwardPasses, layers: Sequence[int], checkpoint: str) -> None:
         super().__init__(passes.model, passes.device)
-        self.blocks, self.norm = parts_of(passes, checkpoint)
+        self.blocks, self.norm = layers_and_norm(passes, checkpoint)
         self.layers = list(layers)
         config = passes.model.config.get_text_config()
         self.cap: float | None = getattr(config, "final_logit_softcapping", None)
@@ -98,10 +102,12 @@ class LayerPasses(ForwardPasses):
         """Refuse a model whose last layer, read in this way, is not what the model says."""
         tokens = torch.arange(2, 14, device=self.device)[None] % len(self.head.weight)
         with self.reading():
-            own = self.model(input_ids=tokens, use_cache=False).logits.float()
+            logits = self.model(input_ids=tokens, use_cache=False).logits.float()
             read = self._logits(self.states[self.layers[-1]])
-        if not bool((own - read).abs().max() <= TOLERANCE * own.abs().max()):
-            raise refusal(checkpoint, "its logits are not its head's of its normed last state")
+        if not bool((logits - read).abs().max() <= TOLERANCE * logits.abs().max()):
+            raise unreadable_layers(
+                checkpoint, "its logits are not its head's of its normed last state"
+            )
 
     def _logits(self, states: torch.Tensor) -> torch.Tensor:
         """Logits of states of any shape, float32."""
@@ -109,16 +115,18 @@ class LayerPasses(ForwardPasses):
         logits: torch.Tensor = self.head(normed).float()
         return logits if self.cap is None else self.cap * torch.tanh(logits / self.cap)
 
-    def _picked(self, places: Sequence[tuple[int, int, int]]) -> tuple[torch.Tensor, Any]:
+    def _picked(self, positions: Sequence[tuple[int, int, int]]) -> tuple[torch.Tensor, Any]:
         """States after all layers but the last, shape (layers, positions, hidden), and the place of
-        each of ``places`` among the positions.
+        each of ``positions`` among all.
         """
         *earlier, last = (self.states[number] for number in self.layers)
-        table = np.asarray(places)
+        table = np.asarray(positions)
         flat, which = np.unique(table[:, 0] * last.shape[1] + table[:, 1], return_inverse=True)
         states = [
-            one.reshape(-1, one.shape[-1])[torch.from_numpy(flat).to(one.device)].to(last.device)
-            for one in earlier
+            layer.reshape(-1, layer.shape[-1])[torch.from_numpy(flat).to(layer.device)].to(
+                last.device
+            )
+            for layer in earlier
         ]
         return torch.stack(states), which
 
@@ -130,21 +138,21 @@ class LayerPasses(ForwardPasses):
         """See ``ForwardPasses.chosen``."""
         return self._beside(super().chosen(logits, places), places)
 
-    def _beside(self, last: list[Any], places: Sequence[tuple[int, int, int]]) -> list[Any]:
+    def _beside(self, last: list[Any], positions: Sequence[tuple[int, int, int]]) -> list[Any]:
         """The earlier layers' values next to the last one's."""
-        if len(self.layers) == 1 or not places:
+        if len(self.layers) == 1 or not positions:
             return [(value,) for value in last]
-        states, which = self._picked(places)
-        tokens = [token for *_, token in places]
-        found = []
+        states, which = self._picked(positions)
+        tokens = [token for *_, token in positions]
+        values = []
         for state in states:
             of_layer = [(0, int(at), token) for at, token in zip(which, tokens, strict=True)]
-            found.append(
+            values.append(
                 super().project(self.norm(state)[None], of_layer)
                 if self.is_plain
                 else super().chosen(self._logits(state)[None], of_layer)
             )
-        return list(zip(*found, last, strict=True))
+        return list(zip(*values, last, strict=True))
 
 
 def chosen_layers(n_layers: int, every: int) -> list[int]:
@@ -174,21 +182,23 @@ def score_layers(
     """
     checkpoint = engine.facts.checkpoint
     if not isinstance(engine, TransformersEngine):
-        raise refusal(checkpoint, f"it is no causal model of transformers ({engine.facts.kind})")
+        raise unreadable_layers(
+            checkpoint, f"it is no causal model of transformers ({engine.facts.kind})"
+        )
     before, encoded = engine.passes, engine.encoder.encode(queries)
-    layers = chosen_layers(len(parts_of(before, checkpoint)[0]), every)
+    layers = chosen_layers(len(layers_and_norm(before, checkpoint)[0]), every)
     passes = LayerPasses(before, layers, checkpoint)
-    found: dict[int, list[Any]] = {number: [None] * len(queries) for number in layers}
+    scores: dict[int, list[Any]] = {number: [None] * len(queries) for number in layers}
     what = f"Reading {len(layers)} layers"
     with passes.reading(), Progress(what, len(queries), "questions") as progress:
         engine.passes = passes
         try:
-            for i, values in engine.token_values([(one.ids, one.start) for one in encoded]):
+            for i, values in engine.token_values([(query.ids, query.start) for query in encoded]):
                 by_layer = zip(*values, strict=True) if values else [()] * len(layers)
                 for number, of_layer in zip(layers, by_layer, strict=True):
                     flags, n_read = encoded[i].flags, len(encoded[i].ids)
-                    found[number][i] = add_up(of_layer, flags, None, n_read)
+                    scores[number][i] = add_up(of_layer, flags, None, n_read)
                 progress.advance(1)
         finally:
             engine.passes = before
-    return found
+    return scores

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from worldprobe import engines
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.models.registry import CAUSAL
 from worldprobe.settings.blocks import Block, Count, Distinct
 
 #: Version of the computation of ``layers``: a higher number reads again.
@@ -29,16 +29,20 @@ def check_models(
     """No card is added; models whose layers cannot be read are refused before anything is asked.
 
     Raises:
-        UserError: a model is not the study's, or not causal, or not loaded by transformers.
+        UserError: a model is not the study's, or has no layers that can be read.
     """
     models = study["ewok"]["layers"]["models"] if study.get("ewok") else []
     for model in models:
         card = registry.get(model, {})
         if model not in study["models"]:
             problem = f"{model} is no model of the study{did_you_mean(model, study['models'])}"
-        elif (card["kind"], card["engine"]) != (CAUSAL, "transformers"):
-            problem = f"{model} is no causal model of the engine transformers."
+        elif not engines.of(card).has_layers:
+            problem = (
+                f"the layers of {model} cannot be read ({card['kind']}, engine {card['engine']})."
+            )
         else:
             continue
-        raise UserError("ewok.layers.models", problem, "Name models whose layers can be read.")
+        raise UserError(
+            "ewok.layers.models", problem, "Name causal models, and leave out their engine."
+        )
     return {}

@@ -12,6 +12,8 @@ The way of a study, each step a command of ``worldprobe human``:
 3. ``clean``: named steps, each counted, from the export and the key to ratings per item.
 4. ``agreement``: accuracy, reliability, Likert against Choice.
 
+Ratings that somebody else has averaged are read by ``worldprobe import human-ratings``.
+
 How lists are built: a *unit* is what nobody may see twice (a template, with all its versions). Each
 unit's questions are spread over the lists, one each, in a rotation whose steps alternate between
 plausible and implausible and go through the versions, so that every list is balanced. A sentence
@@ -41,6 +43,7 @@ EXTENSION = Extension(
         )
     },
     settings={"ewok.human": "worldprobe_survey.study_settings:Human"},
-    displays={"ewok": ("worldprobe_survey.displays",)},
+    actions={"import": "worldprobe_survey.ratings_cli:add_commands"},
+    displays={"ewok": ("worldprobe_survey.accuracy_displays", "worldprobe_survey.displays")},
     rules=Path(__file__).parent / "rules" / "main.smk",
 )

@@ -176,7 +176,7 @@ class Application:
             return self._page(
                 "ineligible", code=survey.settings.codes.ineligible, link=self._link("ineligible")
             )
-        one, wording = (
+        rating_list, wording = (
             survey.questionnaire.lists[state.name],
             survey.questionnaire.wording(state.name),
         )
@@ -184,12 +184,16 @@ class Application:
         pending = (
             f"{survey.settings.cookie}-{hashlib.sha256(state.session.encode()).hexdigest()[:12]}"
         )
-        asked = {"evalType": one.eval_type, "task": wording.task, "answers": wording.answers}
+        asked = {
+            "evalType": rating_list.eval_type,
+            "task": wording.task,
+            "answers": wording.answers,
+        }
         config = asked | {"response": survey.settings.response, "pending": pending}
         values: dict[str, Any] = {
-            "eval_type": one.eval_type,
+            "eval_type": rating_list.eval_type,
             "wording": wording,
-            "n_trials": len(one.trials),
+            "n_trials": len(rating_list.trials),
             "config": config,
         }
         return self._page(state.stage, is_preview=state.is_preview, **values)
@@ -276,13 +280,13 @@ class Application:
             return JSONResponse({"state": "full"})
         # The link may be older than the consent that somebody else gave in this person's name, or
         # this person elsewhere.
-        known = identities.find_participant(survey.identities, visitor)
-        if known is not None and not identities.may_enter(
-            survey.identities, known, visitor, survey.settings
+        known_person = identities.find_participant(survey.identities, visitor)
+        if known_person is not None and not identities.may_enter(
+            survey.identities, known_person, visitor, survey.settings
         ):
             self._refuse(response)
             return response
-        if known is None and progress.is_crowded(survey):
+        if known_person is None and progress.is_crowded(survey):
             add_tally(survey.answers, progress.HELD_UP)
             return _error(429, "too many people begin at once; try again in a minute")
         participant = identities.register(survey.identities, visitor)
@@ -290,7 +294,7 @@ class Application:
             session = progress.reserve(survey, participant, visitor.is_preview)
         except progress.FullError:
             if progress.find_state(survey, participant) is None:
-                identities.forget(survey.identities, participant)
+                identities.forget_participant(survey.identities, participant)
                 survey.identities.forget_deleted()
             return JSONResponse({"state": "full"})
         identities.note_submission(survey.identities, participant, visitor, session)
@@ -309,7 +313,7 @@ class Application:
         return response
 
     def demographics(self, request: Request, body: DemographicsBody) -> Response:
-        """What a person says about themselves."""
+        """A person's answers about themselves."""
         person = self._person(request)
         if person is None:
             return _error(404, "there is no session")
@@ -339,7 +343,7 @@ class Application:
         return JSONResponse({"state": "moved" if has_understood else "again"})
 
     def comment(self, request: Request, body: CommentBody) -> Response:
-        """What a person wants to say at the end."""
+        """A person's comment at the end."""
         person = self._person(request)
         if not _is_plain(body.words.replace("\n", "").replace("\r", "").replace("\t", "")):
             return _error(422, "the comment is not plain text")
@@ -600,7 +604,7 @@ def listen(host: str, port: int) -> socket.socket:
     return bound
 
 
-def serve(survey: Survey, site: Site, bound: socket.socket) -> None:
+def serve_survey(survey: Survey, site: Site, bound: socket.socket) -> None:
     """Serve until Ctrl-C or SIGTERM.
 
     Args:
@@ -650,15 +654,15 @@ def _report(survey: Survey, stopped: threading.Event) -> None:
     """A line at the start and every minute, where something changed, and what the researcher should
     look at.
     """
-    told: set[str] = set()
+    reported: set[str] = set()
     while True:
         with contextlib.suppress(UnavailableError):
             lines = {survey_status(survey).line(), *find_alarms(survey.answers, survey.identities)}
-            for line in sorted(lines - told):
+            for line in sorted(lines - reported):
                 LOGGER.log(
                     logging.WARNING if line.startswith("ALARM") else logging.INFO, "%s", line
                 )
-            told = lines
+            reported = lines
         if stopped.wait(SECONDS_BETWEEN_REPORTS):
             return
 

@@ -44,8 +44,8 @@ def check_export(
                 f" key's ({lists_digest[:12]}...).",
                 "Give the answer key that was made with the lists that the survey showed.",
             )
-    known = set(key["question"])
-    unknown = raw.loc[~raw["question"].isin(known), "question"]
+    questions = set(key["question"])
+    unknown = raw.loc[~raw["question"].isin(questions), "question"]
     if len(unknown):
         raise UserError(
             "raw_ratings",
@@ -137,10 +137,8 @@ def count_people(participants: Iterable[str], demographics: pd.DataFrame | None)
             asked (None).
     """
     columns = ["age", "gender", "country", "first_language"]
-    known = (
-        pd.DataFrame(columns=["participant", *columns]) if demographics is None else demographics
-    )
-    demographics = known.set_index("participant").reindex(pd.Index(list(participants)))[columns]
+    rows = pd.DataFrame(columns=["participant", *columns]) if demographics is None else demographics
+    demographics = rows.set_index("participant").reindex(pd.Index(list(participants)))[columns]
     parts = []
     for attribute in columns:
         column = demographics[attribute]
@@ -187,9 +185,9 @@ def _band(ages: pd.Series) -> pd.Series:
         f"{low}-{high - 1}" if high < 100 else f"{low} and over"
         for low, high in itertools.pairwise(_AGES)
     ]
-    places = np.digitize(pd.to_numeric(ages).fillna(0).astype(float), _AGES) - 1
+    bands = np.digitize(pd.to_numeric(ages).fillna(0).astype(float), _AGES) - 1
     return pd.Series(
-        [names[p] if 0 <= p < len(names) else None for p in places],
+        [names[p] if 0 <= p < len(names) else None for p in bands],
         index=ages.index,
         dtype="string",
     )
@@ -351,12 +349,12 @@ def _apply_isc(run: _Run) -> tuple[pd.DataFrame, bool]:
     """Leave out those below the threshold, again and again; everybody's last correlation."""
     rules = run.rules
     is_on = "isc" not in rules.skip
-    found: dict[str, dict[str, object]] = {}
+    outcomes: dict[str, dict[str, object]] = {}
     pass_number = 0
     while True:
         pass_number += 1
         table = measure_people(run.answers, rules.min_corated)
-        found.update(
+        outcomes.update(
             {
                 str(name): {str(k): v for k, v in row.items()}
                 for name, row in table.to_dict("index").items()
@@ -370,12 +368,12 @@ def _apply_isc(run: _Run) -> tuple[pd.DataFrame, bool]:
             break
         out = table.index[is_out]
         for name in out:
-            found[name]["pass_number"] = pass_number
+            outcomes[name]["pass_number"] = pass_number
         run.keep("isc", ~run.answers["participant"].isin(out), pass_number)
     if not is_on or pass_number == 1:
         run.record("isc", run.answers, is_on)
     raters = pd.DataFrame.from_dict(
-        found,
+        outcomes,
         orient="index",
         columns=["eval_type", "r", "n", "std_error", "isc_status", "pass_number"],
     )
@@ -428,8 +426,8 @@ def means_of_sub_items(answers: pd.DataFrame, key: pd.DataFrame, minimum: int) -
     wanted = name_cells(key[key["kind"] == "test"])
     table = wanted.groupby(["eval_type", "cell"]).agg(n_items=("item_id", "nunique"))
     groups = answers.groupby(["eval_type", "cell"])
-    found = groups["value"].agg(n="size", mean="mean", sd="std", min="min", max="max")
-    table = table.join(found).join(groups["rt_ms"].median().rename("median_rt_ms"))
+    means = groups["value"].agg(n="size", mean="mean", sd="std", min="min", max="max")
+    table = table.join(means).join(groups["rt_ms"].median().rename("median_rt_ms"))
     table["n"] = table["n"].fillna(0).astype("int64")
     table["status"] = np.select(
         [table["n"] == 0, table["n"] < minimum], ["missing", "below_minimum"], "ok"
@@ -511,8 +509,8 @@ def add_catch_trials(
     turns = [
         number for _ in range(-(-n_catch // len(catch))) for number in random.permutation(catch)
     ][:n_catch]
-    places = (np.arange(1, n_catch + 1) * len(tests)) // (n_catch + 1)
-    return np.insert(tests, places, turns)
+    positions = (np.arange(1, n_catch + 1) * len(tests)) // (n_catch + 1)
+    return np.insert(tests, positions, turns)
 
 
 def key_of_catch_trials(questions: pd.Series) -> pd.DataFrame:
@@ -557,8 +555,8 @@ class Reliability:
 
 
 def group_people(answers: pd.DataFrame) -> pd.Series:
-    """What lists each person took: people of one group can stand for each other. By participant, in
-    order.
+    """Group of each person, by the lists that they took: people of one group can stand for each
+    other. By participant, in order.
     """
     return (
         answers.groupby("participant")["list"]
@@ -568,13 +566,13 @@ def group_people(answers: pd.DataFrame) -> pd.Series:
 
 
 def halve_people(groups: pd.Series, random: np.random.Generator) -> np.ndarray:
-    """Which half each person is in, 0 or 1: as many of each group in either as possible; the odd
-    one is drawn.
+    """Half of each person, 0 or 1: as many of each group in either as possible; the odd one is
+    drawn.
     """
     return halve(pd.factorize(groups, sort=True)[0], 1, random)[0].astype(np.int64)
 
 
-def split_half(answers: pd.DataFrame, n_splits: int, seed: int) -> Reliability | None:
+def reliability_of_answers(answers: pd.DataFrame, n_splits: int, seed: int) -> Reliability | None:
     """Reliability of the mean answers to the sub-items; None where fewer than three have two
     answers.
 
@@ -590,7 +588,7 @@ def split_half(answers: pd.DataFrame, n_splits: int, seed: int) -> Reliability |
     cell, names = pd.factorize(answers["cell"], sort=True)
     value = answers["value"].to_numpy(float)
     random = np.random.default_rng([seed, 3])
-    found, sizes = [], []
+    reliabilities, sizes = [], []
     for _ in range(n_splits):
         half = halve_people(groups, random)[person]
         sums = np.stack(
@@ -604,9 +602,9 @@ def split_half(answers: pd.DataFrame, n_splits: int, seed: int) -> Reliability |
             return None
         first, second = sums[:, is_both] / counts[:, is_both]
         r = pearson(first, second)
-        found.append(step_up(r))
+        reliabilities.append(step_up(r))
         sizes.append(int(is_both.sum()))
-    mean, n_cells = float(np.mean(found)), round(float(np.mean(sizes)))
+    mean, n_cells = float(np.mean(reliabilities)), round(float(np.mean(sizes)))
     answered = np.bincount(cell)
     raters = 1 / np.mean(1 / answered[answered > 1])
     low, high = (
@@ -614,7 +612,7 @@ def split_half(answers: pd.DataFrame, n_splits: int, seed: int) -> Reliability |
         for tail in (0.975, 0.025)
     )
     ceiling, ceiling_low, ceiling_high = (
-        float(np.sqrt(max(one, 0.0))) for one in (mean, low, high)
+        float(np.sqrt(max(bound, 0.0))) for bound in (mean, low, high)
     )
     return Reliability(
         mean, low, high, ceiling if mean >= 0 else float("nan"), ceiling_low, ceiling_high, n_cells
@@ -678,16 +676,16 @@ def correlate_people(
     total = np.bincount(question, value)
     count = np.bincount(question)
     is_shared = count[question] > 1
-    who, own = person[is_shared], value[is_shared].astype(float)
+    who, answers = person[is_shared], value[is_shared].astype(float)
     asked = question[is_shared]
-    others = (total[asked] - own) / (count[asked] - 1)
+    others = (total[asked] - answers) / (count[asked] - 1)
     n = np.bincount(who, minlength=n_people)
     divisor = np.maximum(n, 1)
-    own = own - (np.bincount(who, own, n_people) / divisor)[who]
+    answers = answers - (np.bincount(who, answers, n_people) / divisor)[who]
     others = others - (np.bincount(who, others, n_people) / divisor)[who]
-    own_squares = np.bincount(who, own * own, n_people)
+    own_squares = np.bincount(who, answers * answers, n_people)
     other_squares = np.bincount(who, others * others, n_people)
-    product = np.bincount(who, own * others, n_people)
+    product = np.bincount(who, answers * others, n_people)
     status = np.select(
         [n == 0, n < min_corated, own_squares < _ZERO, other_squares < _ZERO],
         [NO_CO_RATER, TOO_FEW, CONSTANT, CONSTANT_OTHERS],

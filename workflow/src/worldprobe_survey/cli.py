@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from worldprobe.cli.options import KEYS, Draws, Missing, OutFolder, Seed, between, missing_models
+from worldprobe.cli.options import (
+    KEYS,
+    Draws,
+    Missing,
+    OutFolder,
+    Seed,
+    answered,
+    between,
+    missing_models,
+)
 from worldprobe.errors import TooLittleError, UserError, did_you_mean
 from worldprobe.files import whole_folder
 from worldprobe.log import LOGGER
@@ -416,9 +425,9 @@ def agreement(
         out: table of statistics of people
     """
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items
-    from worldprobe.benchmarks.ewok.contracts import Agreements, HumanStatistics, Items
+    from worldprobe.benchmarks.ewok.contracts import Agreements, Items
     from worldprobe.contracts import read_provenance, read_table, write_table
-    from worldprobe_survey.contracts import CleanAnswers
+    from worldprobe_survey.contracts import CleanAnswers, HumanStatistics
     from worldprobe_survey.lists import read_key
     from worldprobe_survey.people import Adder, confuse, measure
 
@@ -467,27 +476,27 @@ def _print_statistics(statistics: pd.DataFrame) -> None:
         "label_r_binarised": "the same, with mean ratings binarised",
         "likert_choice_r": "Likert difference against share choosing context 1, Pearson's r",
     }
-    found = {
+    by_quantity = {
         (row["eval_type"], row["quantity"]): row
         for row in statistics.to_dict("records")
         if row["grouping"] == "overall"
     }
-    for way in sorted({way for way, _ in found}):
+    for way in sorted({way for way, _ in by_quantity}):
         for quantity, words in named.items():
-            if row := found.get((way, quantity)):
+            if row := by_quantity.get((way, quantity)):
                 interval = (
                     ""
                     if math.isnan(row["ci_low"])
                     else f" ({row['ci_low']:.3f}-{row['ci_high']:.3f})"
                 )
                 print(f"{way}: {words}: {row['value']:.3f}{interval}")
-        if (way, "accuracy") not in found:
-            n_people = int(found[way, "n_people"]["value"])
+        if (way, "accuracy") not in by_quantity:
+            n_people = int(by_quantity[way, "n_people"]["value"])
             print(
                 f"{way}: no accuracy: nobody answered a target in both contexts"
                 f" ({counted(n_people, 'person')} took part)"
             )
-        if (way, "split_half_r") not in found:
+        if (way, "split_half_r") not in by_quantity:
             print(f"{way}: no reliability: it takes several people who answer the same questions")
     versions = statistics.query(
         "quantity == 'accuracy' and eval_type == 'likert' and grouping == 'version'"
@@ -526,10 +535,12 @@ def likeness(
     from worldprobe.benchmarks.ewok.analysis.judge import read_evidence
     from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items
-    from worldprobe.benchmarks.ewok.contracts import Items, Likeness, Ratings
+    from worldprobe.benchmarks.ewok.contracts import Items, Ratings
     from worldprobe.contracts import read_table, write_table
+    from worldprobe_survey.contracts import Likeness
     from worldprobe_survey.people import measure_likeness
 
+    evidence, without = answered(evidence)
     check_items(items, [ratings, *evidence])
     people = read_table(ratings, Ratings)
     table = measure_likeness(
@@ -537,7 +548,7 @@ def likeness(
     )
     inputs = {"items": items, "ratings": ratings} | {str(path): path for path in evidence}
     details = {"cluster": DEFAULT_CLUSTER, "n_draws": draws} | missing_models(
-        missing, table["model"].unique()
+        [*missing, *without], table["model"].unique()
     )
     write_table(
         table,

@@ -8,6 +8,7 @@ cleaned. An export is a folder with three tables: ``RawRatings`` (a row per tria
 
 from __future__ import annotations
 
+from worldprobe.benchmarks.ewok import vocabulary
 from worldprobe.contracts import Table, column
 
 EVAL_TYPES = ("likert", "choice")
@@ -190,9 +191,7 @@ class CleanAnswers(
 
 
 class CleaningSteps(Table, name="cleaning_steps", version=1, key=["position"]):
-    """What each step of cleaning left: ratings (without catch trials) and people, before and
-    after.
-    """
+    """Ratings (without catch trials) and people before and after each step of cleaning."""
 
     position: int = column(gt=0)
     step: str = column("From human.cleaning.STEPS; isc has a row for each pass.")
@@ -242,8 +241,57 @@ class SubItems(Table, name="sub_items", version=1, key=["eval_type", "cell"]):
 
 
 class PeopleCounts(Table, name="people_counts", version=1, key=["attribute", "answer"]):
-    """Who took part: counts only; answers that fewer than five people gave are merged."""
+    """Counts of participants. Answers that fewer than five people gave are merged."""
 
     attribute: str = column(isin=["age", "gender", "country", "first_language"])
     answer: str
     n: int = column(ge=0)
+
+
+class Likeness(Table, name="likeness", version=1, key=["model", "eval_type"]):
+    """How a model's preferences follow people's: Pearson's r of differences between contexts, over
+    items and targets.
+    """
+
+    model: str
+    eval_type: str = column(isin=vocabulary.EVAL_TYPES)
+    r: float = column("Missing where either side does not vary.", ge=-1, le=1, nullable=True)
+    ci_low: float = column("95 %, pairs of concepts drawn again.", ge=-1, le=1, nullable=True)
+    ci_high: float = column(ge=-1, le=1, nullable=True)
+    ceiling: float = column(
+        "r that a model of people without noise would reach.", ge=0, le=1, nullable=True
+    )
+    n: int = column("Targets for which both have a difference.", ge=0)
+
+
+class HumanStatistics(
+    Table, name="human_statistics", version=1, key=["quantity", "eval_type", "grouping", "group"]
+):
+    """Numbers about people, with intervals over templates and the people asked (EWoK, Section 4.4
+    and Appendix B.1).
+    """
+
+    quantity: str = column(
+        (
+            "split_half_r: Spearman-Brown; noise_ceiling_r: its square root; likert_choice_r: over"
+            " items and targets."
+        ),
+        isin=[
+            "accuracy",
+            "split_half_r",
+            "noise_ceiling_r",
+            "label_r",
+            "label_r_binarised",
+            "likert_choice_r",
+            "n_people",
+        ],
+    )
+    eval_type: str = column(isin=["likert", "choice"])
+    grouping: str = column(
+        "overall, domain, version, context_type, context_contrast, target_contrast."
+    )
+    group: str
+    value: float = column("Missing: not defined.", nullable=True)
+    ci_low: float = column("95 %, for other items and people.", nullable=True)
+    ci_high: float = column(nullable=True)
+    n: int = column("Targets, sub-items or, for n_people, answers.", ge=0)

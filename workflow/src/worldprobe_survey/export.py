@@ -1,4 +1,4 @@
-"""What was answered, without who answered: the three tables of an export, and the list of whom to
+"""Answers without the people who gave them: the three tables of an export, and the list of whom to
 pay.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from worldprobe_survey.identities import PREVIEW, forget
+from worldprobe_survey.identities import PREVIEW, forget_participant
 from worldprobe_survey.store import DAY_MS, Database, count_tally
 from worldprobe_survey.study import read_fact
 
@@ -101,8 +101,8 @@ def export_demographics(connection: sqlite3.Connection) -> pd.DataFrame:
 
     def said(question: str) -> list[str | None]:
         rows = last[last["question"] == question]
-        known = dict(zip(rows["participant"], rows["answer"], strict=True))
-        return [known.get(person) for person in people]
+        answers = dict(zip(rows["participant"], rows["answer"], strict=True))
+        return [answers.get(person) for person in people]
 
     return pd.DataFrame(
         {
@@ -149,10 +149,10 @@ def list_identities(answers: Database, identities: Database) -> list[dict[str, A
     rows: list[dict[str, Any]] = []
     for person in people:
         row = sessions.get(person["session"])
-        known = dict(person)
-        del known["session"]
+        columns = dict(person)
+        del columns["session"]
         rows.append(
-            known
+            columns
             | {
                 "status": row["status"] if row else "no session",
                 "is_late": bool(row["is_late"]) if row else False,
@@ -200,19 +200,20 @@ FROM sessions
 def copy_person(answers: Database, identities: Database, participant: str) -> dict[str, Any]:
     """All that is stored about one person, as they may ask for it: table -> rows."""
     with answers.read() as connection:
-        own = (
+        condition = (
             "SELECT * FROM {} WHERE session IN (SELECT session FROM sessions WHERE participant = ?)"
         )
         queries = {
-            name: own.format(name) for name in ("sessions", "demographics", "trials", "events")
+            name: condition.format(name)
+            for name in ("sessions", "demographics", "trials", "events")
         }
-        found = {name: _rows(connection, query, participant) for name, query in queries.items()}
+        rows = {name: _rows(connection, query, participant) for name, query in queries.items()}
     with identities.read() as connection:
         for name in ("people", "submissions"):
-            found[name] = _rows(
+            rows[name] = _rows(
                 connection, f"SELECT * FROM {name} WHERE participant = ?", participant
             )
-    return found
+    return rows
 
 
 def _rows(connection: sqlite3.Connection, query: str, participant: str) -> list[dict[str, Any]]:
@@ -265,7 +266,7 @@ def find_person(identities: Database, name: str) -> str | None:
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """What became of somebody's wish to withdraw.
+    """Outcome of somebody's wish to withdraw.
 
     Attributes:
         was_known: there was something to delete.
@@ -309,7 +310,7 @@ def withdraw(answers: Database, identities: Database, participant: str) -> Withd
         ).rowcount
         if n:
             count_tally(connection, "withdrawn", answers.now())
-    was_known = forget(identities, participant)
+    was_known = forget_participant(identities, participant)
     answers.forget_deleted(is_vacuumed=False)
     identities.forget_deleted(is_vacuumed=True)
     return Withdrawn(bool(n) or was_known, is_owed)

@@ -1,5 +1,5 @@
-"""What every request passes first: who it is for, where it comes from, how large it is. How many
-there are, the proxy limits.
+"""Checks of every request: who it is for, where it comes from, how large it is. The proxy limits
+how many there are.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ class Guard:
             )
         except Exception as error:
             # The traceback could quote what a person sent.
-            place = traceback.extract_tb(error.__traceback__)[-1]
+            frame = traceback.extract_tb(error.__traceback__)[-1]
             LOGGER.error(
                 "internal error: %s at %s:%s",
                 type(error).__name__,
-                Path(place.filename).name,
-                place.lineno,
+                Path(frame.filename).name,
+                frame.lineno,
             )
             response = JSONResponse({"error": "internal error"}, 500)
         if response.status_code == 429:

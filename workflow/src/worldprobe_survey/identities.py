@@ -1,4 +1,4 @@
-"""Who the people are: links and cookies by which they come in, and the recruiter's list of their
+"""Identities of people: links and cookies by which they come in, and the recruiter's list of their
 submissions.
 """
 
@@ -28,7 +28,7 @@ PREVIEW = "preview"
 
 @dataclass(frozen=True)
 class Visitor:
-    """What an entry link says about a person.
+    """A person, as an entry link describes them.
 
     Attributes:
         pid: the recruiter's id of the person.
@@ -87,14 +87,16 @@ def may_enter(identities: Database, participant: str, visitor: Visitor, settings
     one is let in only where the settings say so, which needs signed links; and another study of the
     recruiter, whose pay is its own, only for another list.
     """
-    known = _submissions(identities, participant)
+    submissions = _submissions(identities, participant)
     if any(
-        (row["submission"], row["study"]) == (visitor.submission, visitor.study) for row in known
+        (row["submission"], row["study"]) == (visitor.submission, visitor.study)
+        for row in submissions
     ):
         return True
     is_other_allowed = settings.another_submission == "resume"
     return is_other_allowed and (
-        settings.participation != "once" or any(row["study"] == visitor.study for row in known)
+        settings.participation != "once"
+        or any(row["study"] == visitor.study for row in submissions)
     )
 
 
@@ -122,8 +124,10 @@ def note_submission(
 
 def has_code(identities: Database, participant: str, visitor: Visitor) -> bool:
     """Whether a person was given the code for this submission already."""
-    known = _submissions(identities, participant)
-    return any(row["submission"] == visitor.submission and row["code"] is not None for row in known)
+    submissions = _submissions(identities, participant)
+    return any(
+        row["submission"] == visitor.submission and row["code"] is not None for row in submissions
+    )
 
 
 def _submissions(identities: Database, participant: str) -> list[sqlite3.Row]:
@@ -163,7 +167,7 @@ def find_withdrawal_key(identities: Database, participant: str) -> str:
     return row["withdrawal_key"] if row else ""
 
 
-def forget(identities: Database, participant: str) -> bool:
+def forget_participant(identities: Database, participant: str) -> bool:
     """Delete a person's identity; whether there was one.
 
     Raises:
@@ -194,7 +198,7 @@ PERSON, SUBMISSION, STATUS = "Participant id", "Submission id", "Status"
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import found.
+    """Result of an import.
 
     Attributes:
         statuses: how many submissions have each status.
@@ -272,7 +276,7 @@ def import_submissions(
     statuses = _read_statuses(frame, where)
     pids = frame[PERSON].str.strip()
     with identities.write() as connection:
-        known = {
+        by_pid = {
             row["pid"]: row["participant"]
             for row in connection.execute("SELECT pid, participant FROM people")
         }
@@ -333,7 +337,7 @@ def import_submissions(
         n_returned=n_returned,
         n_kept=n_kept,
         n_incomplete=n_incomplete,
-        n_unknown=int((~pids.isin(list(known))).sum()),
+        n_unknown=int((~pids.isin(list(by_pid))).sum()),
         n_absent=list(outcomes.values()).count(ABSENT),
     )
 
@@ -377,7 +381,7 @@ class BadLinkError(Exception):
 
 @dataclass(frozen=True)
 class Caller:
-    """Who makes a request.
+    """The person who makes a request.
 
     Attributes:
         kind: of their cookie.
@@ -492,7 +496,9 @@ class Doorkeeper:
         return sign(self.key, self.settings.study, self.clock() + COOKIE_SECONDS, claims)
 
     def read_cookie(self, value: str | None) -> Caller:
-        """Who makes a request; nobody where the cookie is missing, forged or out of date."""
+        """The person who makes a request; nobody where the cookie is missing, forged or out of
+        date.
+        """
         claims = self._read_own(value or "", self.settings.study)
         try:
             if claims is None:
@@ -541,11 +547,11 @@ def _read_keys(path: Path) -> dict[str, Any]:
     fix = "Save the recruiter's public keys (Prolific: /.well-known/study/jwks.json) in this file."
     try:
         keys = json.loads(path.read_text(encoding="utf-8"))["keys"]
-        found = {
-            str(one.get("kid", "")): jwt.PyJWK(one).key for one in keys if one.get("kty") == "RSA"
+        public_keys = {
+            str(key.get("kid", "")): jwt.PyJWK(key).key for key in keys if key.get("kty") == "RSA"
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError, jwt.PyJWTError) as error:
         raise UserError(path, "is not a readable set of public keys (JWKS).", fix) from error
-    if not found:
+    if not public_keys:
         raise UserError(path, "contains no RSA key.", fix)
-    return found
+    return public_keys

@@ -203,8 +203,8 @@ def _deal(asked: pd.DataFrame, layout: study_settings.Lists) -> Iterator[pd.Data
         number = 0
         strata = _split_by_domain(rows, layout.seed) if layout.per_domain else [("mixed", rows)]
         for round_number in range(1, layout.rounds + 1):
-            for place, (name, stratum) in enumerate(strata):
-                random = np.random.default_rng([layout.seed, len(str(way)), round_number, place])
+            for index, (name, stratum) in enumerate(strata):
+                random = np.random.default_rng([layout.seed, len(str(way)), round_number, index])
                 cells = stratum.drop_duplicates(["unit", "question"]).reset_index(drop=True)
                 tests = cells.rename(columns={"target": "side", "target_text": "target"}).assign(
                     kind="test"
@@ -232,8 +232,8 @@ def _split_by_domain(rows: pd.DataFrame, seed: int) -> list[tuple[str, pd.DataFr
     """The questions of each domain; one that several domains share is asked in one of them."""
     cells = rows.drop_duplicates(["domain", "question"])
     is_home = choose_homes(cells.assign(unit=cells["domain"]), np.random.default_rng([seed, 3]))
-    domain_of = cells[is_home].set_index("question")["domain"]
-    asked = rows[rows["question"].map(domain_of) == rows["domain"]]
+    domains = cells[is_home].set_index("question")["domain"]
+    asked = rows[rows["question"].map(domains) == rows["domain"]]
     return [(str(name), part) for name, part in asked.groupby("domain", sort=True)]
 
 
@@ -257,8 +257,8 @@ def _deal_cells(
 
 @dataclass(frozen=True)
 class _Stratum:
-    """What is dealt together: its cells, which of them are asked, how many lists a group has, and
-    its units.
+    """Questions that are dealt together: their cells, which of them are asked, how many lists a
+    group has, and its units.
     """
 
     cycles: dict[str, np.ndarray]
@@ -294,7 +294,7 @@ def _propose_groups(
 def _deal_groups(
     stratum: _Stratum, groups: list[list[str]], longest: int, random: np.random.Generator
 ) -> list[np.ndarray] | None:
-    """Which cell each unit of a group has in each list (shape (units, lists); -1: none), by group;
+    """The cell of each unit of a group in each list (shape (units, lists); -1: none), by group;
     None if a list is too long.
     """
     dealt = []
@@ -311,8 +311,8 @@ def _deal_groups(
 
 
 def choose_homes(cells: pd.DataFrame, random: np.random.Generator) -> np.ndarray:
-    """Which of the cells that share a question is asked: one, of the unit that has the fewest like
-    it so far.
+    """Mask of the cells that are asked of those that share a question: one each, of the unit that
+    has the fewest like it so far.
 
     The two orders of a Choice question stay together, so that nobody sees both as questions of two
     units.
@@ -330,11 +330,11 @@ def choose_homes(cells: pd.DataFrame, random: np.random.Generator) -> np.ndarray
     )
     is_home = np.zeros(len(cells), dtype=bool)
     load: Counter[Any] = Counter()
-    rows_of = [
+    unit_rows = [
         rows for _, rows in sorted(cells.reset_index(drop=True).groupby("sentence").indices.items())
     ]
-    settled = [rows for rows in rows_of if len(set(units[rows])) == 1]
-    shared = [rows for rows in rows_of if len(set(units[rows])) > 1]
+    settled = [rows for rows in unit_rows if len(set(units[rows])) == 1]
+    shared = [rows for rows in unit_rows if len(set(units[rows])) > 1]
     for rows in [*settled, *(shared[number] for number in random.permutation(len(shared)))]:
         names = sorted(set(units[rows]))
         luck = dict(zip(names, random.permutation(len(names)), strict=True))
@@ -408,7 +408,7 @@ _MOST_PASSES = 100
 
 @dataclass(frozen=True)
 class CellFeatures:
-    """What is counted of cells.
+    """Counted features of cells.
 
     Attributes:
         counts: whole numbers, of shape (cells + 1, features); the last row, which -1 points at,
@@ -443,8 +443,8 @@ def rotate_units(
     for step, number in enumerate(random.permutation(len(units))):
         cycle = cycles[units[number]]
         # A unit with fewer cells than there are lists has its gaps spread over the cycle.
-        places = (np.arange(len(cycle)) * n_lists) // len(cycle)
-        slots[number, (places - step - start) % n_lists] = cycle
+        positions = (np.arange(len(cycle)) * n_lists) // len(cycle)
+        slots[number, (positions - step - start) % n_lists] = cycle
     return slots
 
 
@@ -455,10 +455,10 @@ def order_cycles(cells: pd.DataFrame) -> dict[str, np.ndarray]:
     facts = list(
         zip(cells["expected"], cells["version"], cells["target"], cells["context"], strict=True)
     )
-    rows_of = pd.Series(np.arange(len(cells))).groupby(cells["unit"].to_numpy())
+    by_unit = pd.Series(np.arange(len(cells))).groupby(cells["unit"].to_numpy())
     return {
         str(unit): rows.to_numpy()[order_cycle([facts[row] for row in rows])]
-        for unit, rows in rows_of
+        for unit, rows in by_unit
     }
 
 
@@ -531,10 +531,10 @@ def _balance_unit(
     """
     n_changes = 0
     while True:
-        own = features[row]
-        product = (totals * weights) @ own.T
+        row_features = features[row]
+        product = (totals * weights) @ row_features.T
         here = np.diag(product)
-        pairs = (own * weights) @ own.T
+        pairs = (row_features * weights) @ row_features.T
         squares = np.diag(pairs)
         # Half the change of the sum of squares if lists a and b exchange: (T_a - T_b) (x_b - x_a) +
         # |x_b - x_a|^2.
@@ -551,7 +551,7 @@ def _balance_unit(
         a, b = divmod(best, len(row))
         if change[a, b] >= 0:
             return n_changes
-        difference = own[b] - own[a]
+        difference = row_features[b] - row_features[a]
         totals[a] += difference
         totals[b] -= difference
         row[a], row[b] = row[b], row[a]
@@ -718,7 +718,7 @@ _FORMULA = re.compile("(?:^|(?<=[;,|\t\r\n]))(?=[=+@\t\r\n\uff1d\uff0b\uff0d\uff
 
 @dataclass(frozen=True)
 class Export:
-    """What came back.
+    """The tables that came back.
 
     Attributes:
         raw: contracts.RawRatings.
@@ -747,21 +747,21 @@ def read_export(folder: Path | str) -> Export:
         UserError: the folder or one of its tables is missing or damaged, or a CSV file in it does
             not say what its table says: somebody changed it, and expects the change to count.
     """
-    place = Path(folder)
-    if not (place / "raw_ratings.parquet").is_file():
+    directory = Path(folder)
+    if not (directory / "raw_ratings.parquet").is_file():
         raise UserError(
-            place,
+            directory,
             "has no raw_ratings.parquet.",
             "Give the folder that `human export` or `human simulate` wrote.",
         )
-    people = place / "demographics.parquet"
+    people = directory / "demographics.parquet"
     export = Export(
-        read_table(place / "raw_ratings.parquet", RawRatings),
-        read_table(place / "participants.parquet", Participants),
+        read_table(directory / "raw_ratings.parquet", RawRatings),
+        read_table(directory / "participants.parquet", Participants),
         read_table(people, Demographics, allow_empty=True) if people.is_file() else None,
     )
     for name, frame in export.tables().items():
-        _check_csv(place / f"{name}.csv", as_csv(validate(frame, FILES[name])))
+        _check_csv(directory / f"{name}.csv", as_csv(validate(frame, FILES[name])))
     return export
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from worldprobe.benchmark import Registry, Study
-from worldprobe.benchmarks.ewok.figures.paradigms import human_agreement
 from worldprobe.benchmarks.ewok.outputs import paths, reference
 from worldprobe.benchmarks.ewok.study import has_people_rated, has_responses
-from worldprobe.benchmarks.ewok.tables.people import human_accuracy
 from worldprobe.benchmarks.ewok.vocabulary import is_graded
+from worldprobe_survey.accuracy_displays import human_accuracy, human_agreement
 from worldprobe_survey.displays import human_cleaning, human_people
 from worldprobe_survey.study_settings import SIMULATED
 
@@ -33,24 +32,24 @@ def human_key(study: Study) -> str:
 
 def human_files(study: Study, registry: Registry) -> list[str]:
     """All that a study makes of people, which needs no model: at least the lists."""
-    place = paths(study)
-    found = [place.table("human/lists")]
+    layout = paths(study)
+    files = [layout.table("human/lists")]
     if has_people_rated(study):
-        found.append(place.judgements(reference(study), "human_likert", "human"))
+        files.append(layout.judgements(reference(study), "human_likert", "human"))
     if has_responses(study):
-        found.append(place.table("human/statistics"))
+        files.append(layout.table("human/statistics"))
         shown = (human_accuracy, human_cleaning, human_people, human_agreement)
-        found += [
+        files += [
             path
-            for one in shown
-            if one.is_wanted(study, registry)
-            for path in one.paths(paths(study).root)
+            for display in shown
+            if display.is_wanted(study, registry)
+            for path in display.paths(paths(study).root)
         ]
-    return found
+    return files
 
 
 def own_answers(study: Study) -> list[str]:
-    """What people answered, as files of the user's."""
+    """People's answers, as files of the user's."""
     if is_simulated(study):
         return []
     human = study["ewok"]["human"]
@@ -58,7 +57,7 @@ def own_answers(study: Study) -> list[str]:
 
 
 def graded_evidence(study: Study) -> list[str]:
-    """What models answered in degrees (log probabilities, ratings) about the items of the reference
+    """Models' answers in degrees (log probabilities, ratings) about the items of the reference
     condition.
     """
     names = [name for name in study["ewok"]["eval_types"] if is_graded(name)]

@@ -1,4 +1,4 @@
-"""What people answered about EWoK's items: how they are asked, how far they agree, and how models'
+"""People's answers about EWoK's items: how they are asked, how far they agree, and how models'
 preferences follow theirs (EWoK, Section 4.4 and Appendices A.1 and B.1).
 """
 
@@ -15,14 +15,14 @@ from scipy.special import ndtri, stdtrit
 
 from worldprobe.analysis.components import LEVEL, korn_graubard
 from worldprobe.analysis.sign_flips import FEWEST
-from worldprobe.benchmarks.ewok.analysis.judge import Evidence
+from worldprobe.benchmarks.ewok.analysis.judge import Evidence, people_differ
 from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, cluster_codes
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
-from worldprobe.benchmarks.ewok.ratings import DECIMALS, QUESTION, people_differ
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, contrast_group, is_graded
 from worldprobe.errors import TooLittleError, UserError
-from worldprobe_survey.cleaning import pearson, split_half
+from worldprobe_survey.cleaning import pearson, reliability_of_answers
 from worldprobe_survey.lists import QUESTION_COLUMNS
+from worldprobe_survey.ratings import DECIMALS, QUESTION
 
 #: (target, context): Likert rates the target after the context; Choice shows this context first.
 _CELLS = ((1, 1), (1, 2), (2, 2), (2, 1))
@@ -118,9 +118,9 @@ def rate_items(answers: pd.DataFrame, key: pd.DataFrame) -> pd.DataFrame:
         )
     groups = answers[answers["eval_type"] == "likert"].groupby("question")["value"]
     # As means of ratings from elsewhere, so that equal ratings tie.
-    found = groups.agg(rating="mean", n_raters="size", sd="std")
+    means = groups.agg(rating="mean", n_raters="size", sd="std")
     table = asked[[*QUESTION, "question"]].merge(
-        found, left_on="question", right_index=True, how="left"
+        means, left_on="question", right_index=True, how="left"
     )
     table["rating"], table["sd"] = table["rating"].round(DECIMALS), table["sd"].round(DECIMALS)
     table["n_raters"] = table["n_raters"].fillna(0)
@@ -238,7 +238,7 @@ def judge_sums(sums: Sums) -> np.ndarray:
 
 
 def prefer(sums: Sums, eval_type: str) -> np.ndarray:
-    """Which context people prefer for each target, as a position in PREFERENCES (Figure 7's
+    """The context that people prefer for each target, as a position in PREFERENCES (Figure 7's
     caption).
 
     Likert: a preference is a difference of the mean ratings of 1 or more. Choice: a mean choice (1
@@ -344,9 +344,9 @@ def across(unit: np.ndarray, raters: sparse.csr_array) -> float:
         unit: of each target, from 0.
         raters: a row for each target.
     """
-    places = np.arange(len(unit))
+    columns = np.arange(len(unit))
     by_unit = sparse.csr_array(
-        (np.ones(len(unit)), (unit, places)), shape=(int(unit.max()) + 1, len(unit))
+        (np.ones(len(unit)), (unit, columns)), shape=(int(unit.max()) + 1, len(unit))
     )
     return float((raters.sum(axis=0) ** 2).sum() - (by_unit @ raters).power(2).sum())
 
@@ -374,7 +374,7 @@ class Accuracy:
         return self.mean * (1 - self.mean)
 
 
-def average(accuracy: np.ndarray, cluster: np.ndarray) -> Accuracy:
+def accuracy_of_targets(accuracy: np.ndarray, cluster: np.ndarray) -> Accuracy:
     """The mean, and what the units of items say about its variance.
 
     Args:
@@ -406,19 +406,21 @@ def find_likeness(accuracy: np.ndarray, cluster: np.ndarray, raters: sparse.csr_
         cluster: of each target, from 0.
         raters: ``Adder.share`` of these targets.
     """
-    known = average(accuracy, cluster)
+    estimate = accuracy_of_targets(accuracy, cluster)
     # With columns for each unit's people apart, only targets of one unit have anything in common.
     rows, people = raters.nonzero()
     within = sparse.csr_array(
         (raters.data, (rows, cluster[rows] * raters.shape[1] + people)),
-        shape=(known.n, (cluster.max() + 1) * raters.shape[1]),
+        shape=(estimate.n, (cluster.max() + 1) * raters.shape[1]),
     )
     squares = (raters.T @ raters).power(2).sum() - (within @ within.T).power(2).sum()
-    if np.isnan(known.squares) or squares <= 1e-9:
+    if np.isnan(estimate.squares) or squares <= 1e-9:
         return 0.0
-    together = across(cluster, sparse.csr_array(raters.multiply((accuracy - known.mean)[:, None])))
-    variance = (together + across(cluster, raters) * known.squares / known.n**2) / squares
-    return max(float(variance), 0.0) / known.spread
+    together = across(
+        cluster, sparse.csr_array(raters.multiply((accuracy - estimate.mean)[:, None]))
+    )
+    variance = (together + across(cluster, raters) * estimate.squares / estimate.n**2) / squares
+    return max(float(variance), 0.0) / estimate.spread
 
 
 def mean_accuracy(
@@ -440,16 +442,16 @@ def mean_accuracy(
         raters: ``Adder.share`` of these targets.
         likeness: ``find_likeness`` of all targets.
     """
-    known = average(accuracy, cluster)
+    estimate = accuracy_of_targets(accuracy, cluster)
     of_units = (
-        1 / known.n_clusters
-        if np.isnan(known.squares)
-        else known.squares / known.spread / known.n**2
+        1 / estimate.n_clusters
+        if np.isnan(estimate.squares)
+        else estimate.squares / estimate.spread / estimate.n**2
     )
-    worth = 1 / (of_units + likeness * across(cluster, raters) / known.n**2)
-    quantile = stdtrit(max(known.n_clusters - 1, 1), (1 + LEVEL) / 2)
-    low, high = korn_graubard(known.mean, worth * (ndtri((1 + LEVEL) / 2) / quantile) ** 2)
-    return known.mean, float(low), float(high)
+    worth = 1 / (of_units + likeness * across(cluster, raters) / estimate.n**2)
+    quantile = stdtrit(max(estimate.n_clusters - 1, 1), (1 + LEVEL) / 2)
+    low, high = korn_graubard(estimate.mean, worth * (ndtri((1 + LEVEL) / 2) / quantile) ** 2)
+    return estimate.mean, float(low), float(high)
 
 
 def _accuracies(
@@ -478,19 +480,25 @@ def _groups(items: pd.DataFrame) -> Iterator[tuple[str, str, np.ndarray]]:
 
 
 def _reliabilities(answers: pd.DataFrame, n_splits: int, seed: int) -> Iterator[dict[str, object]]:
-    found = split_half(answers, n_splits, seed)
-    if found is not None:
+    reliability = reliability_of_answers(answers, n_splits, seed)
+    if reliability is not None:
         yield _row(
-            "split_half_r", "overall", "overall", found.r, found.low, found.high, found.n_cells
+            "split_half_r",
+            "overall",
+            "overall",
+            reliability.r,
+            reliability.low,
+            reliability.high,
+            reliability.n_cells,
         )
         yield _row(
             "noise_ceiling_r",
             "overall",
             "overall",
-            found.ceiling,
-            found.ceiling_low,
-            found.ceiling_high,
-            found.n_cells,
+            reliability.ceiling,
+            reliability.ceiling_low,
+            reliability.ceiling_high,
+            reliability.n_cells,
         )
     yield _row(
         "n_people", "overall", "overall", float(answers["participant"].nunique()), n=len(answers)
@@ -504,11 +512,11 @@ def _labels(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
     cells = answers.groupby("cell").agg(mean=("value", "mean"), label=("expected", "first"))
     mean, label = cells["mean"].to_numpy(float), cells["label"].to_numpy(float)
     binary = np.select([mean >= 4, mean <= 2], [5.0, 1.0], mean)
-    known: dict[str, Callable[[], float]] = {
+    statistics: dict[str, Callable[[], float]] = {
         "label_r": lambda: pearson(mean, label),
         "label_r_binarised": lambda: pearson(binary, label),
     }
-    for quantity, compute in known.items():
+    for quantity, compute in statistics.items():
         yield _row(quantity, "overall", "overall", compute(), n=len(cells))
 
 
@@ -521,8 +529,8 @@ def _row(
     high: float = np.nan,
     n: int = 0,
 ) -> dict[str, object]:
-    known = {"quantity": quantity, "grouping": grouping, "group": group}
-    return known | {"value": float(value), "ci_low": float(low), "ci_high": float(high), "n": n}
+    key = {"quantity": quantity, "grouping": grouping, "group": group}
+    return key | {"value": float(value), "ci_low": float(low), "ci_high": float(high), "n": n}
 
 
 _KEY = ["item_id", "target"]
@@ -554,13 +562,13 @@ def measure_likeness(
     clusters = pd.Series(cluster_codes(items, DEFAULT_CLUSTER), index=items["item_id"].astype(str))
     counts = draw_counts(np.random.default_rng([seed, 5]), n_draws, int(clusters.max()) + 1)
     rows: list[dict[str, object]] = []
-    for one in evidence:
-        _refuse_strangers(items, one.rows, "evidence", one.model)
-        for eval_type, differences in model_differs(one):
-            if any((row["model"], row["eval_type"]) == (one.model, eval_type) for row in rows):
+    for judged in evidence:
+        _refuse_strangers(items, judged.rows, "evidence", judged.model)
+        for eval_type, differences in model_differs(judged):
+            if any((row["model"], row["eval_type"]) == (judged.model, eval_type) for row in rows):
                 fix = "Give each table once, and one table for each model and way of asking."
                 raise UserError(
-                    "evidence", f"has answers of {one.model} ({eval_type}) a second time.", fix
+                    "evidence", f"has answers of {judged.model} ({eval_type}) a second time.", fix
                 )
             both = people.join(differences.rename("model"), how="inner").dropna(
                 subset=["people", "model"]
@@ -570,7 +578,7 @@ def measure_likeness(
             low, high = _interval(x, y, cluster, counts)
             rows.append(
                 {
-                    "model": one.model,
+                    "model": judged.model,
                     "eval_type": eval_type,
                     "r": pearson(x, y) if len(both) > 2 else np.nan,
                     "ci_low": low,
@@ -601,11 +609,11 @@ def find_ceiling(people: pd.DataFrame) -> float:
     >>> find_ceiling(noiseless), find_ceiling(noiseless.assign(error=float("nan")))
     (1.0, nan)
     """
-    known = people.dropna(subset=["error"])
-    variance = float(known["people"].var(ddof=1)) if len(known) > 2 else 0.0
+    measured = people.dropna(subset=["error"])
+    variance = float(measured["people"].var(ddof=1)) if len(measured) > 2 else 0.0
     if variance <= 0:
         return float("nan")
-    reliability = 1 - float(known["error"].mean()) / variance
+    reliability = 1 - float(measured["error"].mean()) / variance
     return float(np.sqrt(reliability)) if reliability > 0 else float("nan")
 
 
@@ -618,15 +626,15 @@ def model_differs(evidence: Evidence) -> list[tuple[str, pd.Series]]:
         return [("logprobs", _difference(rows[rows["context"] > 0], "logprob"))]
     if evidence.kind != "responses":
         return []
-    found = []
+    differences = []
     for eval_type in (
         name for name in EVAL_TYPES if name in set(rows["eval_type"]) and is_graded(name)
     ):
         part = rows[(rows["eval_type"] == eval_type) & (rows["status"] == "ok")]
-        places = part["presentation"].astype(str)
-        part = part.assign(target=places.str[1].astype(int), context=places.str[3].astype(int))
-        found.append((eval_type, _difference(part, "value")))
-    return found
+        codes = part["presentation"].astype(str)
+        part = part.assign(target=codes.str[1].astype(int), context=codes.str[3].astype(int))
+        differences.append((eval_type, _difference(part, "value")))
+    return differences
 
 
 def _refuse_strangers(items: pd.DataFrame, table: pd.DataFrame, name: str, who: str) -> None:
@@ -704,16 +712,16 @@ def percentile_interval(means: np.ndarray) -> np.ndarray:
     ends = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     is_whole = ~np.isnan(means).any(axis=0)
     if not is_whole.all():
-        found = np.full((2, means.shape[1]), np.nan)
-        found[:, is_whole] = percentile_interval(means[:, is_whole])
+        bounds = np.full((2, means.shape[1]), np.nan)
+        bounds[:, is_whole] = percentile_interval(means[:, is_whole])
         for column in np.flatnonzero(~is_whole & ~np.isnan(means).all(axis=0)):
-            found[:, column] = np.nanquantile(means[:, column], ends)
-        return found
-    places = ends * (len(means) - 1)
-    low = np.floor(places).astype(int)
+            bounds[:, column] = np.nanquantile(means[:, column], ends)
+        return bounds
+    positions = ends * (len(means) - 1)
+    low = np.floor(positions).astype(int)
     high = np.minimum(low + 1, len(means) - 1)
     ordered = np.sort(
         np.ascontiguousarray(means.T), axis=1
     )  # whole rows of float32: five times as fast as numpy's partition
-    share = places - low
+    share = positions - low
     return (ordered[:, low] * (1 - share) + ordered[:, high] * share).T

@@ -45,7 +45,7 @@ class State:
 
 @dataclass(frozen=True)
 class SentAnswer:
-    """What a page sends.
+    """An answer, as a page sends it.
 
     Attributes:
         token: of the trial.
@@ -319,15 +319,15 @@ def reserve(survey: Survey, participant: str, is_preview: bool = False) -> str:
     with survey.answers.write() as connection:
         now = survey.answers.now()
         expire(connection, now - settings.expiry_ms)
-        own = connection.execute(
+        sessions = connection.execute(
             "SELECT session, domain, status FROM sessions WHERE participant = ? ORDER BY"
             " started_at, session",
             (participant,),
         ).fetchall()
-        for row in own:
+        for row in sessions:
             if settings.participation == "once" or row["status"] in ("active", "expired"):
                 return str(row["session"])
-        name = _choose(connection, survey, {row["domain"] for row in own}, is_preview)
+        name = _choose(connection, survey, {row["domain"] for row in sessions}, is_preview)
         session = secrets.token_hex(12)
         seed = _seed(settings.seed, session)
         connection.execute(
@@ -384,7 +384,7 @@ def expire(connection: sqlite3.Connection, before: int) -> int:
     ).rowcount
 
 
-def places(connection: sqlite3.Connection, before: int) -> dict[str, int]:
+def count_taken(connection: sqlite3.Connection, before: int) -> dict[str, int]:
     """How many complete and live sessions each list has; reservations untouched since ``before`` do
     not count.
     """
@@ -405,14 +405,14 @@ def wanted_per_list(survey: Survey) -> int:
 def has_place(survey: Survey) -> bool:
     """Whether somebody new could begin now."""
     with survey.answers.read() as connection:
-        taken = places(connection, survey.answers.now() - survey.settings.expiry_ms)
+        taken = count_taken(connection, survey.answers.now() - survey.settings.expiry_ms)
     return min(taken.values()) < wanted_per_list(survey)
 
 
 def _choose(
     connection: sqlite3.Connection, survey: Survey, done: set[str], is_preview: bool
 ) -> str:
-    taken = places(connection, survey.answers.now() - survey.settings.expiry_ms)
+    taken = count_taken(connection, survey.answers.now() - survey.settings.expiry_ms)
     open_lists = {
         name: n
         for name, n in taken.items()
@@ -475,7 +475,7 @@ class Status:
 
     def total(self, name: str) -> int:
         """A count over all lists."""
-        return sum(getattr(one, name) for one in self.lists)
+        return sum(getattr(status, name) for status in self.lists)
 
     def line(self) -> str:
         """All in one line."""
@@ -547,8 +547,8 @@ QUIET_DAYS = 14
 
 
 def find_alarms(answers: Database, identities: Database) -> list[str]:
-    """What the researcher should look at: ids that may be invented, and data that are kept longer
-    than people were told.
+    """Alarms for the researcher: ids that may be invented, and data that are kept longer than
+    people were told.
 
     Raises:
         UnavailableError: a database is busy.

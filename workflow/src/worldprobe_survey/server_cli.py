@@ -75,12 +75,12 @@ def serve(
         changed: go on although settings, words or consent changed since people answered; every
             session says which it had
     """
-    from worldprobe_survey.app import listen, serve, site_of
-    from worldprobe_survey.settings import read_settings
+    from worldprobe_survey.app import listen, serve_survey, site_of
+    from worldprobe_survey.settings import read_survey_settings
     from worldprobe_survey.study import open_survey
 
     is_local = _check_host(host, public)
-    chosen = read_settings(settings)
+    chosen = read_survey_settings(settings)
     questionnaire = _read_questionnaire(lists, prompts)
     bound = listen(host, port)
     listening = bound.getsockname()[1]
@@ -100,7 +100,7 @@ def serve(
         "Survey %s: %d lists, answers in %s", chosen.study, len(questionnaire.lists), folder
     )
     LOGGER.info("Serving %s; stop with Ctrl-C", site.url)
-    serve(survey, site, bound)
+    serve_survey(survey, site, bound)
 
 
 def _check_host(host: str, public: bool) -> bool:
@@ -371,8 +371,8 @@ def identities(folder: Survey, /, *, token: Path, out: Path) -> None:
     from worldprobe_survey.study import DATA, check_token
 
     refuse_checkout(out, DATA)
-    place = out.resolve()
-    if place.is_relative_to(REPOSITORY) or "results" in place.parts:
+    path = out.resolve()
+    if path.is_relative_to(REPOSITORY) or "results" in path.parts:
         fix = "Name a file elsewhere: it contains identities."
         raise UserError(f"--out {out}", "is in the repository or in results/.", fix)
     with _databases(folder) as (answers, identities):

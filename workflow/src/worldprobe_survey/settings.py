@@ -312,7 +312,7 @@ def allowed_minutes(minutes: float) -> float:
     return 2 + minutes + 2 * math.sqrt(minutes)
 
 
-def read_settings(path: Path) -> Settings:
+def read_survey_settings(path: Path) -> Settings:
     """Read a settings file and the texts that it names.
 
     Raises:
@@ -323,7 +323,7 @@ def read_settings(path: Path) -> Settings:
     refuse_gaps(path, path.read_text(encoding="utf-8"))
     settings = parse(Settings, source.document, [source])
     settings = settings.model_copy(update=PAPER) if settings.style == "paper" else settings
-    settings._texts = read_texts(settings.texts, path.parent)
+    settings._texts = read_page_texts(settings.texts, path.parent)
     for page, words in settings._texts.pop("open", {}).items() if settings.entry == "open" else ():
         settings._texts[page] |= words
     fix = "Copy resources/survey/consent.md, adapt it to your study, and name it here."
@@ -367,7 +367,7 @@ def refuse_gaps(path: Path, text: str) -> None:
         raise UserError(path, problem, "Fill them in.")
 
 
-def read_texts(name: str, folder: Path) -> dict[str, Any]:
+def read_page_texts(name: str, folder: Path) -> dict[str, Any]:
     """The words of all pages.
 
     Args:
@@ -381,10 +381,10 @@ def read_texts(name: str, folder: Path) -> dict[str, Any]:
     english = read_yaml(shipped / "en.yaml").document
     path = shipped / f"{name}.yaml" if (shipped / f"{name}.yaml").is_file() else folder / name
     texts = read_yaml(path).document
-    found = set(_keys_of(texts))
-    known = set(_keys_of(english))
-    lacking = {key for key in known - found if not key.startswith("open.")}
-    for problem, keys in (("lacks", lacking), ("has no use for", found - known)):
+    page_keys = set(_keys_of(texts))
+    english_keys = set(_keys_of(english))
+    lacking = {key for key in english_keys - page_keys if not key.startswith("open.")}
+    for problem, keys in (("lacks", lacking), ("has no use for", page_keys - english_keys)):
         if keys:
             raise UserError(
                 path,

@@ -85,17 +85,21 @@ def simulate(
 
 
 def _draw_people(lists: list[str], crowd: Simulation, random: np.random.Generator) -> pd.DataFrame:
-    places = np.repeat(lists, crowd.people_per_list)[
+    list_numbers = np.repeat(lists, crowd.people_per_list)[
         random.permutation(len(lists) * crowd.people_per_list)
     ]
-    kinds = np.full(len(places), "good", dtype=object)
+    kinds = np.full(len(list_numbers), "good", dtype=object)
     begin = 0
     for kind, share in sorted(crowd.kinds):
-        count = round(share * len(places))
+        count = round(share * len(list_numbers))
         kinds[begin : begin + count] = kind
         begin += count
     people = pd.DataFrame(
-        {"number": np.arange(len(places)), "list": places, "person_kind": random.permutation(kinds)}
+        {
+            "number": np.arange(len(list_numbers)),
+            "list": list_numbers,
+            "person_kind": random.permutation(kinds),
+        }
     )
     people["participant"] = [f"simulated-{number:05d}" for number in people["number"]]
     people["has_left"] = random.random(len(people)) < crowd.abandon

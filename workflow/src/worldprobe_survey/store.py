@@ -200,8 +200,8 @@ def create(
         try:
             connection.executescript(tables)
             connection.execute("BEGIN")
-            known = {"schema_version": str(SCHEMA_VERSION)} | dict(facts)
-            connection.executemany("INSERT INTO facts VALUES (?, ?)", known.items())
+            entries = {"schema_version": str(SCHEMA_VERSION)} | dict(facts)
+            connection.executemany("INSERT INTO facts VALUES (?, ?)", entries.items())
             if rows:
                 rows(connection)
             connection.execute("COMMIT")
@@ -213,7 +213,7 @@ def create(
 
 
 def read_facts(path: Path) -> dict[str, str]:
-    """What a database states about itself.
+    """Facts that a database states about itself.
 
     Raises:
         UserError: there is none, it is damaged, or a newer worldprobe wrote it.

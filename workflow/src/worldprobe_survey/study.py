@@ -111,11 +111,11 @@ def open_survey(
         ):
             path = folder / name
             if not path.exists():
-                own = facts | (
+                all_facts = facts | (
                     {"token_digest": _write_token(folder / TOKEN)} if name == IDENTITIES else {}
                 )
                 with contextlib.suppress(FileExistsError):
-                    create(path, tables, own, rows)
+                    create(path, tables, all_facts, rows)
             _check_facts(path, facts)
         trials = {name: shown_trials(questionnaire, settings, name) for name in questionnaire.lists}
         answers, identities = (Database(folder / name, clock) for name in (ANSWERS, IDENTITIES))
@@ -144,7 +144,7 @@ def open_survey(
 
 
 def shown_trials(questionnaire: Questionnaire, settings: Settings, name: str) -> tuple[Trial, ...]:
-    """What a list shows: examples first where the settings want them, then its own trials."""
+    """Trials of a list: examples first where the settings want them, then its own trials."""
     return (
         *(questionnaire.wording(name).practice if settings.practice else ()),
         *questionnaire.lists[name].trials,
@@ -223,8 +223,8 @@ def _note_design(
             " LIMIT 1"
         )
         last = connection.execute(query).fetchone()
-        known = connection.execute("SELECT 1 FROM designs WHERE design = ?", (digest,)).fetchone()
-        if last and not known and not is_change_accepted:
+        row = connection.execute("SELECT 1 FROM designs WHERE design = ?", (digest,)).fetchone()
+        if last and not row and not is_change_accepted:
             before = json.loads(last["content"])
             changed = sorted(
                 key for key in {*before, *design} if before.get(key) != json.loads(content).get(key)
@@ -282,8 +282,8 @@ def is_token(identities: Database, token: bytes) -> bool:
 
 
 def read_fact(database: Database, name: str) -> str:
-    """What a database says of its survey: what was noted when it was last served, or closed_at;
-    empty where it is not known.
+    """A fact of a database about its survey: noted when it was last served, or closed_at; empty
+    where it is not known.
     """
     with database.read() as connection:
         row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
@@ -347,13 +347,14 @@ def _list_rows(
     questionnaire: Questionnaire, settings: Settings
 ) -> Callable[[sqlite3.Connection], None]:
     def insert(connection: sqlite3.Connection) -> None:
-        for one in questionnaire.lists.values():
-            trials = shown_trials(questionnaire, settings, one.name)
+        for rating_list in questionnaire.lists.values():
+            trials = shown_trials(questionnaire, settings, rating_list.name)
             connection.execute(
-                "INSERT INTO lists VALUES (?, ?, ?)", (one.name, one.eval_type, one.domain)
+                "INSERT INTO lists VALUES (?, ?, ?)",
+                (rating_list.name, rating_list.eval_type, rating_list.domain),
             )
             rows = [
-                (one.name, number, trial.kind, trial.question)
+                (rating_list.name, number, trial.kind, trial.question)
                 for number, trial in enumerate(trials)
             ]
             connection.executemany("INSERT INTO list_trials VALUES (?, ?, ?, ?)", rows)
@@ -364,12 +365,12 @@ def _list_rows(
 
 
 def _check_facts(path: Path, wanted: dict[str, str]) -> None:
-    found = read_facts(path)
+    facts = read_facts(path)
     for name, value in wanted.items():
-        if found.get(name) != value:
+        if facts.get(name) != value:
             label = {"lists_digest": "lists"}.get(name, name)
             problem = (
-                f"was created for another value of {label}: {found.get(name, 'none')}, not {value}."
+                f"was created for another value of {label}: {facts.get(name, 'none')}, not {value}."
             )
             raise UserError(
                 path,
@@ -459,7 +460,7 @@ class Questionnaire:
     @property
     def n_rounds(self) -> int:
         """How many lists contain each question."""
-        return max(one.round for one in self.lists.values())
+        return max(rating_list.round for rating_list in self.lists.values())
 
 
 def read_questionnaire(
@@ -522,10 +523,10 @@ def read_wording(
         Trial(
             "practice",
             "",
-            tuple(one[name] for name in sorted(one) if name.startswith("context")),
-            one["target"],
+            tuple(example[name] for name in sorted(example) if name.startswith("context")),
+            example["target"],
         )
-        for one in examples
+        for example in examples
     )
     return Wording("\n".join(paragraphs).strip(), task.strip(), labels, practice)
 

@@ -59,7 +59,7 @@ def words_of(text: str) -> list[str]:
 
 
 class TestContent:
-    """What test items say. An item is passages, all of which a text with the item contains."""
+    """Texts of test items. An item is passages, all of which a text with the item contains."""
 
     __test__ = False  # to pytest, a name that begins with Test is a class of tests
 
@@ -78,11 +78,11 @@ class TestContent:
             passages: words of each.
         """
         number = len(self._items)
-        known = {tuple(passage) for passage in passages if len(passage) >= _START}
-        if not known:
+        distinct = {tuple(passage) for passage in passages if len(passage) >= _START}
+        if not distinct:
             return
-        self._items.append((name, len(known)))
-        for passage in known:
+        self._items.append((name, len(distinct)))
+        for passage in distinct:
             self._starts.setdefault(passage[:_START], []).append((passage, number))
 
     def find(self, words: Sequence[str]) -> list[str]:
@@ -94,9 +94,9 @@ class TestContent:
         if not self._starts:
             return []
         seen: dict[int, set[tuple[str, ...]]] = {}
-        for place, start in enumerate(zip(words, words[1:], words[2:], strict=False)):
+        for position, start in enumerate(zip(words, words[1:], words[2:], strict=False)):
             for passage, number in self._starts.get(start, ()):
-                if passage == tuple(words[place : place + len(passage)]):
+                if passage == tuple(words[position : position + len(passage)]):
                     seen.setdefault(number, set()).add(passage)
         return list(
             dict.fromkeys(
@@ -136,7 +136,7 @@ _GAP = 6
 
 
 class TestWords:
-    """What a test skin says: its entities, and the words of its relations, whoever words the
+    """Words of a test skin: its entities, and the words of its relations, whoever words the
     sentences around them.
 
     Args:
@@ -180,7 +180,7 @@ class TestWords:
 
 @dataclass
 class TestedTuples:
-    """What must not be trained on.
+    """Test items that must not be trained on.
 
     Attributes:
         tuple_ids: of the test sets' tuples.
@@ -217,11 +217,11 @@ def read_tests(paths: Iterable[Path | str], skins: Iterable[Skin]) -> TestedTupl
     used = [skin for skin in skins if skin.use != "train"]
     names = frozenset({*TEST_SKINS, *(skin.name for skin in used)})
     moving = [
-        one
+        moved
         for skin in used
         if skin.motion
-        for one in [skin.in_motion()]
-        if one.clauses != skin.clauses
+        for moved in [skin.in_motion()]
+        if moved.clauses != skin.clauses
     ]
     tests = TestedTuples(skins=names, words=[TestWords(skin) for skin in (*used, *moving)])
     for path in paths:
@@ -261,15 +261,15 @@ def _add_items(path: Path | str, content: TestContent) -> None:
 def _passages(
     text: str, names: Sequence[str], n_described: int, is_listing: bool
 ) -> list[list[str]]:
-    """What a text says of its entities: from the first to the last that the description mentions;
-    of a list, the query too.
+    """Passages of a text about its entities: from the first to the last that the description
+    mentions; of a list, the query too.
     """
     mention = re.compile(
         rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})(?!\w)"
     )
-    places = [match.span() for match in mention.finditer(text)]
-    described, asked = places[:n_described], places[n_described:]
-    spans = [described, asked] if is_listing and asked else [described or places]
+    mentions = [match.span() for match in mention.finditer(text)]
+    described, asked = mentions[:n_described], mentions[n_described:]
+    spans = [described, asked] if is_listing and asked else [described or mentions]
     return [words_of(text[span[0][0] : span[-1][1]]) for span in spans if span]
 
 
@@ -278,12 +278,14 @@ def in_trials(trials: pd.DataFrame, tests: TestedTuples) -> list[str]:
     is_known = (
         trials["tuple_id"].isin(tests.tuple_ids) | trials["skin"].isin(tests.skins)
     ).to_numpy()
-    found = [
+    ids = [
         tuple_id
-        for tuple_id, text, known in zip(trials["tuple_id"], trials["text"], is_known, strict=True)
-        if known or tests.found_in(text, tuple_id)
+        for tuple_id, text, is_test in zip(
+            trials["tuple_id"], trials["text"], is_known, strict=True
+        )
+        if is_test or tests.found_in(text, tuple_id)
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(ids))
 
 
 def in_dialogues(dialogues: Sequence[TrainingDialogue], tests: TestedTuples) -> list[str]:

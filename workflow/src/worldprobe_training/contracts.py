@@ -16,7 +16,7 @@ class ControlTemplates(
     key=["domain", "template_id"],
     unique=["template_id"],
 ):
-    """Which templates the control models' corpus teaches (the study's own; the papers have no such
+    """Templates that the control models' corpus teaches (the study's own; the papers have no such
     models).
     """
 

@@ -1,4 +1,6 @@
-"""What control models know of what they had read: the files of a study, table and figures."""
+"""Displays of how control models answer about what they had read: the files of a study, table and
+figures.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,7 @@ def control_judgements(study: Study, registry: Registry) -> list[str]:
 
 
 def readings(study: Study, registry: Registry) -> list[str]:
-    """What each control model reads, as ``controls measure`` takes it."""
+    """The documents that each control model reads, as ``controls measure`` takes them."""
     return [
         f"{model}={','.join(registry[model]['control']['reads'])}"
         for model in control_models(study, registry)
@@ -350,14 +352,14 @@ def draw_doses(frame: pd.DataFrame, width: str = "single") -> Figure:
     )  # also where it has no rows
     figure, panels, _ = style.grid(width, 1, 1, 1.7, left, foot=foot)
     axes = panels[0]
-    places = {dose: place for place, dose in enumerate(sorted(set(frame["dose"])))}
+    positions = {dose: position for position, dose in enumerate(sorted(set(frame["dose"])))}
     never = frame[(frame["group"] == "new_filling") & (frame["dose"] == 0)]
     for group, (_, mark, colour) in READ_LOOKS.items():
         rows = frame[frame["group"] == group].sort_values("dose")
         rows = pd.concat([never, rows]) if group == "read" else rows
-        style.line(axes, rows["dose"].map(places), rows, colour, mark)
+        style.line(axes, rows["dose"].map(positions), rows, colour, mark)
     style.dash(axes, across=True)
-    axes.set_xticks(range(len(places)), [str(dose) for dose in places])
+    axes.set_xticks(range(len(positions)), [str(dose) for dose in positions])
     axes.tick_params(labelsize=size)
     axes.set_ylabel("accuracy", fontsize=size)
     axes.set_xlabel("times that items of the pair of concepts were read", fontsize=size)

@@ -20,6 +20,7 @@ from worldprobe.cli.options import (
     OutFolder,
     Pairs,
     Password,
+    answered,
     between,
     missing_models,
     pairs_of,
@@ -155,7 +156,7 @@ def train(
         )
     from worldprobe_training import scratch
 
-    encoder = scratch.load_tokenizer(tokenizer)
+    encoder = scratch.load_trained_tokenizer(tokenizer)
     documents = read_by(
         read_table(corpus / DOCUMENTS, ControlDocuments), how.reads, f"{corpus / DOCUMENTS}"
     )
@@ -201,9 +202,11 @@ def train(
         )
         for step, weights in saved.items():
             model.load_state_dict(weights)
-            place = folder / folders.replace("{n}", str(step))
-            place.mkdir()
-            scratch.save_model(model, tokenizer, place, f"{name}, step {step}", how, provenance)
+            step_folder = folder / folders.replace("{n}", str(step))
+            step_folder.mkdir()
+            scratch.save_model(
+                model, tokenizer, step_folder, f"{name}, step {step}", how, provenance
+            )
         model.load_state_dict(trained)
     LOGGER.info(
         "%s: %s parameters, loss %s",
@@ -241,6 +244,7 @@ def measure(
     from worldprobe_training import corpus as controls
     from worldprobe_training.contracts import ControlAccuracies, ControlTemplates
 
+    judgements, without = answered(judgements)
     paths = {"items": items, "documents": corpus / DOCUMENTS, "templates": corpus / TEMPLATES}
     learned = controls.Corpus(
         read_table(paths["documents"], ControlDocuments),
@@ -253,7 +257,7 @@ def measure(
     accuracies = controls.accuracy_by_group(tables, item_table, learned, kinds)
     details = (
         {"n_items": len(item_table)}
-        | missing_models(missing, accuracies["model"].unique())
+        | missing_models([*missing, *without], accuracies["model"].unique())
         | kinds_of(judgements)
     )
     inputs = paths | {str(path): path for path in judgements}

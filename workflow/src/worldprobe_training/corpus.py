@@ -1,4 +1,5 @@
-"""What the control models are taught, and what they had read of what they are asked.
+"""The corpus that control models are taught, and what they had read of the items that they are
+asked.
 
 Of the training part of the materials' split, a share of the templates is *taught*: stories join
 their contexts with the right targets, each story in a filling of its own. Besides, the *items* of
@@ -26,7 +27,7 @@ from worldprobe.benchmarks.ewok.vocabulary import TARGET_CONTRASTS
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.settings.study import CorpusSettings
-from worldprobe_authoring.parts import PAIR, SPLIT, parts_of
+from worldprobe_authoring.parts import PAIR, SPLIT, split_of_templates
 
 #: What a model had read of an item: its own texts; its template with other fillings; other
 #: templates of its pair of concepts; nothing of its situation or its concepts.
@@ -55,12 +56,12 @@ def choose_templates(
         a ControlTemplates table.
     """
     pair = templates[PAIR].fillna("").agg("\0".join, axis=1)
-    place = pd.Series(
+    draw = pd.Series(
         [_draw(seed, name) for name in templates["template_id"]], index=templates.index
     )
     stratum = [part, templates["domain"], templates["target_contrast"]]
-    size = place.groupby(stratum).transform("size")
-    is_taught = (part == "train") & (place.groupby(stratum).rank() <= (share * size).round())
+    size = draw.groupby(stratum).transform("size")
+    is_taught = (part == "train") & (draw.groupby(stratum).rank() <= (share * size).round())
     is_near = pair.isin(set(pair[is_taught]))
     status = np.select(
         [is_taught, part == "test", is_near], ["taught", "new_concept", "new_template"], "left_out"
@@ -122,7 +123,7 @@ def build_corpus(
     """
     has_split = SPLIT in materials.source.names
     part = (
-        parts_of(templates, materials.source)
+        split_of_templates(templates, materials.source)
         if has_split
         else pd.Series("train", index=templates.index)
     )
@@ -152,9 +153,9 @@ def build_corpus(
         if each
         else asked[:0]
     )
-    doses_of = items["template_id"].map(dose).to_numpy()
+    doses = items["template_id"].map(dose).to_numpy()
     documents = pd.concat(
-        [stories, items.loc[items.index.repeat(doses_of)], _sentences(alone)], ignore_index=True
+        [stories, items.loc[items.index.repeat(doses)], _sentences(alone)], ignore_index=True
     )
     order = np.random.default_rng([how.seed, _ORDER]).permutation(len(documents))
     documents = documents.iloc[order].reset_index(drop=True)
@@ -163,7 +164,7 @@ def build_corpus(
         "%d templates are taught, by %d stories and %d items",
         len(taught),
         len(stories),
-        int(doses_of.sum()),
+        int(doses.sum()),
     )
     return Corpus(documents, chosen)
 
@@ -235,7 +236,7 @@ def _documents(
 
 
 def group_items(items: pd.DataFrame, corpus: Corpus, reads: Sequence[str]) -> pd.DataFrame:
-    """What a model that reads documents of these kinds had read of each item.
+    """Group of each item, by what a model that reads documents of these kinds had read of it.
 
     Args:
         items: an Items table.
@@ -249,26 +250,27 @@ def group_items(items: pd.DataFrame, corpus: Corpus, reads: Sequence[str]) -> pd
     """
     read = corpus.documents[corpus.documents["kind"].isin(reads)]
     times = Counter(read["text"][read["kind"] == "item"])
-    known = set(read["text"])
+    read_texts = set(read["text"])
     texts = [(items[f"context{n}"] + " " + items[f"target{n}"]).tolist() for n in (1, 2)]
-    places = corpus.templates.set_index("template_id")
+    by_template = corpus.templates.set_index("template_id")
     template = _template_ids(items)
-    status = template.map(places["status"])
-    dose = template.map(places["dose"]) * int("item" in reads)
+    status = template.map(by_template["status"])
+    dose = template.map(by_template["dose"]) * int("item" in reads)
     is_known = np.array(
-        [one in known and other in known for one, other in zip(*texts, strict=True)], dtype=bool
+        [one in read_texts and other in read_texts for one, other in zip(*texts, strict=True)],
+        dtype=bool,
     )
     is_taught = (status == "taught") & template.isin(set(read["template_id"]))
     group = status.where(status.isin(GROUPS)).mask(is_taught, "new_filling")
-    own = np.array(
+    times_read = np.array(
         [min(times[one], times[other]) for one, other in zip(*texts, strict=True)], dtype="int64"
     )
-    group = group.mask(is_known, "read").mask(is_known & (own == 0), None)
+    group = group.mask(is_known, "read").mask(is_known & (times_read == 0), None)
     made = pd.DataFrame(
         {
             "item_id": items["item_id"],
             "group": group,
-            "dose": np.where(is_known, own, dose.fillna(0)).astype("int64"),
+            "dose": np.where(is_known, times_read, dose.fillna(0)).astype("int64"),
             "targets": items["target_contrast"],
             "pair": items[PAIR].fillna("").agg("\0".join, axis=1),
         }
@@ -299,9 +301,9 @@ def accuracy_by_group(
         UserError: the tables are of several eval types, or two are of one model.
     """
     rows = pd.concat(judgements, ignore_index=True)
-    if len(found := sorted(rows["eval_type"].astype(str).unique())) > 1:
+    if len(eval_types := sorted(rows["eval_type"].astype(str).unique())) > 1:
         problem = (
-            f"the tables contain several eval types ({', '.join(found)}), which have no common"
+            f"the tables contain several eval types ({', '.join(eval_types)}), which have no common"
             " mean."
         )
         raise UserError("judgements", problem, "Give tables of one eval type.")

@@ -32,7 +32,7 @@ METRICS = (
 PAPERS = {"mmlu": "MMLU", "gsm8k": "GSM8K", "minerva_math": "MATH", "hendrycks_math": "MATH"}
 
 
-def measure(
+def measure_tasks(
     model: str,
     checkpoint: str,
     tasks: Sequence[tuple[str, int | None]],
@@ -109,12 +109,12 @@ def _measure(
 
 
 def _row(model: str, task: str, shots: int | None, document: Mapping[str, Any]) -> dict[str, Any]:
-    found = {**document.get("results", {}), **document.get("groups", {})}.get(task, {})
-    metric = next((name for name in METRICS if name in found), None)
+    results = {**document.get("results", {}), **document.get("groups", {})}.get(task, {})
+    metric = next((name for name in METRICS if name in results), None)
     metric = metric or next(
         (
             name
-            for name, value in found.items()
+            for name, value in results.items()
             if isinstance(value, float) and "stderr" not in name
         ),
         None,
@@ -126,14 +126,14 @@ def _row(model: str, task: str, shots: int | None, document: Mapping[str, Any]) 
             "Name another task.",
         )
     name, _, kind = metric.partition(",")
-    stderr = found.get(f"{name}_stderr,{kind}")
+    stderr = results.get(f"{name}_stderr,{kind}")
     used = document.get("n-shot", {}).get(task, shots)
     return {
         "model": model,
         "task": task,
         "shots": used if shots is None else shots,
         "metric": metric,
-        "value": found[metric],
+        "value": results[metric],
         "stderr": stderr if isinstance(stderr, float) else None,
         "source": "this run",
     }

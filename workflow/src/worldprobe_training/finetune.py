@@ -27,7 +27,7 @@ from worldprobe.files import digest_file, whole_folder
 from worldprobe.log import LOGGER
 from worldprobe.models.chat import Encoder, has_template
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, short_name
-from worldprobe.models.loading import load, load_tokenizer, longest_sequence
+from worldprobe.models.loading import load_checkpoint, load_tokenizer, longest_sequence
 from worldprobe.models.stand_ins import is_of_rehearsal
 from worldprobe.operations.resources import visible_gpus
 from worldprobe.provenance import Provenance, is_rehearsed, made
@@ -45,7 +45,7 @@ from worldprobe_training.model_card import RECORD, write_card, write_record
 from worldprobe_training.settings import Tuning
 from worldprobe_training.training_files import (
     TrainingDialogue,
-    canary_of,
+    canary_of_dialogues,
     first_tuples,
     is_trials,
     lessons_of_dialogues,
@@ -62,7 +62,7 @@ CHECKPOINTS = 20
 
 @dataclass(frozen=True)
 class Files:
-    """What a model is fine-tuned on, and what it must not be trained on.
+    """Files that a model is fine-tuned on, and tests that it must not be trained on.
 
     Attributes:
         train: trials or dialogues.
@@ -94,8 +94,8 @@ class Prepared:
     @property
     def padding(self) -> int:
         """The token id of empty places; no other token ever sees it."""
-        found = self.tokenizer.pad_token_id
-        return int(found if found is not None else self.tokenizer.eos_token_id or 0)
+        token = self.tokenizer.pad_token_id
+        return int(token if token is not None else self.tokenizer.eos_token_id or 0)
 
 
 def finetune(
@@ -274,7 +274,7 @@ def _train(prepared: Prepared, checkpoints: Path, every: int, out: Path) -> None
         processes.begin()
         before = base.state()
         dtype = tuning.stored_dtype(prepared.config) if how.tuning == "lora" else "float32"
-        model, _ = load(base, dtype, "cpu")
+        model, _ = load_checkpoint(base, dtype, "cpu")
         ensure_unchanged(base, before)
         if processes.is_first():
             tuning.check_pass(base.name, model, prepared.curriculum, prepared.padding, how)
@@ -365,7 +365,7 @@ class MaterialReader:
                 trials = first_tuples(read_trials(path), most)
                 number = len(trials)
                 lessons.append(lessons_of_trials(trials, self.prompts, self.is_chat))
-                self._note(path, in_trials(trials, self.tests), canary_of(path))
+                self._note(path, in_trials(trials, self.tests), canary_of_dialogues(path))
             else:
                 dialogues = read_dialogues(path)[:most]
                 number = len(dialogues)
@@ -401,11 +401,11 @@ class MaterialReader:
         return kept
 
     def _of_dialogues(self, path: Path, dialogues: Sequence[TrainingDialogue]) -> Iterator[Lesson]:
-        canary = canary_of(path, dialogues)
+        canary = canary_of_dialogues(path, dialogues)
         self._note(path, in_dialogues(dialogues, self.tests), canary)
         return lessons_of_dialogues(dialogues, self.prompts, self.is_chat)
 
-    def _note(self, path: Path, found: Sequence[str], canary: str | None) -> None:
-        refuse_tests(path, found, self.is_contamination_allowed)
-        self.contamination += found
+    def _note(self, path: Path, test_items: Sequence[str], canary: str | None) -> None:
+        refuse_tests(path, test_items, self.is_contamination_allowed)
+        self.contamination += test_items
         self.canary = canary or self.canary

@@ -26,6 +26,7 @@ from worldprobe.cli.options import (
     SkinFolder,
     TrustRemoteCode,
     WordingVersion,
+    answered,
     between,
 )
 from worldprobe.errors import UserError
@@ -149,6 +150,7 @@ def gather_trainings(models: list[Path], /, *, out: Path) -> None:
     from worldprobe_training.contracts import Trainings
     from worldprobe_training.model_card import RECORD, read_record
 
+    models = answered(models)[0]
     records = [read_record(folder / RECORD).assign(model=folder.name) for folder in models]
     names = [folder.name for folder in models]
     for name in names:
@@ -191,14 +193,16 @@ def ask_external(
     import pandas as pd
 
     from worldprobe.models.loading import check_dtype
-    from worldprobe_training.external import COLUMNS, measure
+    from worldprobe_training.external import COLUMNS, measure_tasks
 
     asked = [task_and_examples(task) for task in tasks]
     precision = check_dtype(dtype or "float32")
     located = locate(checkpoint, revision, False, trust_remote_code)
     located.refuse_adapter("lm-evaluation-harness")
     options = {"dtype": precision, "trust_remote_code": trust_remote_code}
-    rows = measure(model_name(model, checkpoint), str(located.folder), asked, options, include)
+    rows = measure_tasks(
+        model_name(model, checkpoint), str(located.folder), asked, options, include
+    )
     write_text(
         out, pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(index=False, lineterminator="\n")
     )
@@ -228,7 +232,9 @@ def gather_external(answers: list[Path], /, *, out: Path) -> None:
     """
     from worldprobe_training.external import next_to_published
 
-    write_text(out, next_to_published(answers).to_csv(index=False, lineterminator="\n"))
+    write_text(
+        out, next_to_published(answered(answers)[0]).to_csv(index=False, lineterminator="\n")
+    )
 
 
 def write_phrases(
@@ -242,16 +248,16 @@ def write_phrases(
         out: folder of the tokenizer, written whole or not at all
     """
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
-    from worldprobe_training.reading_lessons import tokens_of
+    from worldprobe_training.reading_lessons import tokens_of_skins
     from worldprobe_training.tokenizer import phrase_tokenizer, save_tokenizer
 
     folder = skin_folder or FOLDER
-    tokenizer = phrase_tokenizer(tokens_of(read_skins(folder, wording_version)))
+    tokenizer = phrase_tokenizer(tokens_of_skins(read_skins(folder, wording_version)))
     details = {"vocabulary": tokenizer.get_vocab_size()}
     provenance = made(methods.PHRASES, {"skins": folder}, ["tokenizers"], details=details)
-    with whole_folder(out) as place:
-        save_tokenizer(tokenizer, place)
-        (place / "provenance.json").write_text(provenance.to_json() + "\n", encoding="utf-8")
+    with whole_folder(out) as temporary:
+        save_tokenizer(tokenizer, temporary)
+        (temporary / "provenance.json").write_text(provenance.to_json() + "\n", encoding="utf-8")
     LOGGER.info("%d tokens: %s", tokenizer.get_vocab_size(), out)
 
 
@@ -313,11 +319,11 @@ def start_model(
             "Give TRAIN, or --tokenizer FOLDER.",
         )
     if tokenizer:
-        encoder = scratch.load_tokenizer(tokenizer)
+        encoder = scratch.load_trained_tokenizer(tokenizer)
         inputs = {"tokenizer": Path(tokenizer) / "tokenizer.json"}
     else:
         encoder = train_tokenizer(training_files.read_texts(train), how.vocabulary)
-        inputs = {f"train {place}": path for place, path in enumerate(train, 1)}
+        inputs = {f"train {number}": path for number, path in enumerate(train, 1)}
     input_digests = digests(inputs)
     check_place(out, is_folder=True)
     model, _ = scratch.train([], encoder, settings, out.name)

@@ -1,5 +1,5 @@
-"""What a model is fine-tuned on: prompts with their right answers, as tokens, and the order in
-which training sees them.
+"""Lessons for fine-tuning: prompts with their right answers, as tokens, and the order in which
+training sees them.
 
 A lesson is tokenised as ``worldprobe.models.chat`` tokenises the same prompt when the model is
 asked, so that training and asking agree token by token.
@@ -125,7 +125,7 @@ def _encode_block(
     end = encoder.tokenizer.eos_token_id
     after = (end,) if end is not None else ()
     texts = [lesson for lesson in lessons if isinstance(lesson.prompt, str) and not lesson.pieces]
-    found = iter(
+    encoded = iter(
         whole.encode([Loglikelihood(str(lesson.prompt), lesson.answer) for lesson in texts])
     )
     conversations = [lesson.prompt for lesson in lessons if not isinstance(lesson.prompt, str)]
@@ -136,8 +136,8 @@ def _encode_block(
             yield (*ids, *after), (*is_answer, *(True for _ in after))
             continue
         if isinstance(lesson.prompt, str):
-            one = next(found)
-            if STRADDLE in one.flags:
+            query = next(encoded)
+            if STRADDLE in query.flags:
                 problem = (
                     "has a token that joins the end of the prompt and the beginning of the answer."
                 )
@@ -145,11 +145,11 @@ def _encode_block(
                     "Train through the chat template (--chat always), or end the prompt otherwise."
                 )
                 raise UserError(lesson.name, problem, fix)
-            ids, start = (*one.ids, *after), one.start
+            ids, start = (*query.ids, *after), query.start
         else:
             opening = next(prompts)[0]
             ids, start = (*opening, *_turn(lesson, encoder.tokenizer, whole)), len(opening)
-        yield ids, [place >= start for place in range(len(ids))]
+        yield ids, [position >= start for position in range(len(ids))]
 
 
 def _encode_pieces(lesson: Lesson, encoder: Encoder) -> tuple[tuple[int, ...], list[bool]]:
@@ -158,7 +158,7 @@ def _encode_pieces(lesson: Lesson, encoder: Encoder) -> tuple[tuple[int, ...], l
     batch = encoder.tokenizer(
         text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
     )
-    ends = np.cumsum([len(piece) + (place > 0) for place, (piece, _) in enumerate(lesson.pieces)])
+    ends = np.cumsum([len(piece) + (number > 0) for number, (piece, _) in enumerate(lesson.pieces)])
     of_token = np.searchsorted(ends, [end for _, end in batch["offset_mapping"]])
     is_answer = [lesson.pieces[min(piece, len(ends) - 1)][1] for piece in of_token]
     return (*encoder.prefix, *batch["input_ids"]), [*(False for _ in encoder.prefix), *is_answer]
@@ -198,7 +198,7 @@ def lesson_order(
     seed: int = 0,
     lengths: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Which lesson training sees at each place.
+    """The number of the lesson that training sees at each place.
 
     Args:
         n_lessons: lessons.
@@ -221,10 +221,10 @@ def lesson_order(
     mixed_in_step = np.diff(done, prepend=0)
     rng = np.random.default_rng([seed, 2])
     mixed = _passes(n_mixed, int(done[-1]) if steps else 0, is_shuffled, rng) + n_lessons
-    own = _passes(n_lessons, steps * batch - len(mixed), is_shuffled, rng)
+    drawn = _passes(n_lessons, steps * batch - len(mixed), is_shuffled, rng)
     order = np.empty((steps, batch), np.int64)
     is_mixed = np.arange(batch)[::-1] < mixed_in_step[:, None]
-    order[~is_mixed] = own
+    order[~is_mixed] = drawn
     order[is_mixed] = mixed
     return order.ravel() if lengths is None else _group(order, lengths, rng)
 
@@ -242,15 +242,15 @@ def _group(order: np.ndarray, lengths: np.ndarray, rng: np.random.Generator) -> 
     return np.concatenate(grouped).ravel()
 
 
-def _passes(number: int, places: int, is_shuffled: bool, rng: np.random.Generator) -> np.ndarray:
+def _passes(number: int, length: int, is_shuffled: bool, rng: np.random.Generator) -> np.ndarray:
     """Numbers below ``number``, each once in every pass, as many passes as the places need."""
-    if not places:
+    if not length:
         return np.zeros(0, np.int64)
     passes = [
         rng.permutation(number) if is_shuffled else np.arange(number)
-        for _ in range(-(-places // number))
+        for _ in range(-(-length // number))
     ]
-    return np.concatenate(passes)[:places]
+    return np.concatenate(passes)[:length]
 
 
 #: Label of a token that does not count.
@@ -306,7 +306,7 @@ class Collator:
 
 
 def pack(lengths: Sequence[int], room: int) -> list[list[int]]:
-    """Which lessons share a row: each, longest first, goes into the first row with room for it.
+    """Lessons that share a row: each, longest first, goes into the first row with room for it.
 
     >>> pack([2, 5, 3, 4], room=5)
     [[1], [3], [2, 0]]

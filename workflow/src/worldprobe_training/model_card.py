@@ -1,4 +1,4 @@
-"""What a fine-tuned model's folder says of its training: the card, and the record of every step."""
+"""Documents in a fine-tuned model's folder: the card, and the record of every step."""
 
 from __future__ import annotations
 

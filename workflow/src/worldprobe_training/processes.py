@@ -195,9 +195,9 @@ def is_any(value: bool, device: Any) -> bool:
 
     if not is_process():
         return value
-    found = torch.tensor(int(value), device=device)
-    torch.distributed.all_reduce(found, torch.distributed.ReduceOp.MAX)
-    return bool(found.item())
+    flag = torch.tensor(int(value), device=device)
+    torch.distributed.all_reduce(flag, torch.distributed.ReduceOp.MAX)
+    return bool(flag.item())
 
 
 @contextlib.contextmanager

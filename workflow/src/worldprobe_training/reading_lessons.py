@@ -74,11 +74,11 @@ _BORDER = re.compile(
 )
 
 
-def tokens_of(skins: Iterable[Skin]) -> dict[str, str]:
+def tokens_of_skins(skins: Iterable[Skin]) -> dict[str, str]:
     """Every phrase of some skins and every invented word -> the token as which it is read.
 
     >>> from worldprobe.benchmarks.worldsense.skins.skins import read_skins
-    >>> found = tokens_of(read_skins())
+    >>> found = tokens_of_skins(read_skins())
     >>> found["before"], found["is richer than"] in found, found["and"]
     ('before', False, 'and')
     """
@@ -91,7 +91,7 @@ def tokens_of(skins: Iterable[Skin]) -> dict[str, str]:
         for line in text.split("\n")
     }
     answers = {answer for of in ANSWERS.values() for answer in of}
-    known = {
+    phrases = {
         *NUMBERS.values(),
         *OWN,
         *GRAMMAR,
@@ -100,25 +100,25 @@ def tokens_of(skins: Iterable[Skin]) -> dict[str, str]:
         *pieces_of(STORY_TEXTS),
     }
     for skin in skins:
-        known |= set(pieces_of(spoken(skin))) if skin.use == "train" else set()
-    found = {phrase: phrase for phrase in sorted(known)}
+        phrases |= set(pieces_of(spoken(skin))) if skin.use == "train" else set()
+    tokens = {phrase: phrase for phrase in sorted(phrases)}
     for skin in skins:
-        _share(found, skin.entities, "entity", ENTITIES)
-        _share(found, dict.fromkeys(pieces_of(words_of(skin))), "word", OTHERS)
-        _share(found, dict.fromkeys(pieces_of(skin.motion.values())), "change", OTHERS)
+        _share(tokens, skin.entities, "entity", ENTITIES)
+        _share(tokens, dict.fromkeys(pieces_of(words_of_skin(skin))), "word", OTHERS)
+        _share(tokens, dict.fromkeys(pieces_of(skin.motion.values())), "change", OTHERS)
     for word in invented_words():
-        _share(found, [word], "word", OTHERS)
-    return found
+        _share(tokens, [word], "word", OTHERS)
+    return tokens
 
 
-def words_of(skin: Skin) -> list[str]:
+def words_of_skin(skin: Skin) -> list[str]:
     """Every text of a skin that is its own where nothing changes, but for its entities."""
     return [*skin.clauses.values(), *skin.foreign.values(), skin.situation, skin.listing]
 
 
 def spoken(skin: Skin) -> list[str]:
     """The same, and what it says where things change."""
-    return [*words_of(skin), *skin.motion.values()]
+    return [*words_of_skin(skin), *skin.motion.values()]
 
 
 @cache
@@ -130,24 +130,24 @@ def invented_words() -> tuple[str, ...]:
     (240, 240)
     """
     rng = random.Random(0)
-    found: dict[str, None] = {}
-    while len(found) < N_INVENTED:
-        found[
+    words: dict[str, None] = {}
+    while len(words) < N_INVENTED:
+        words[
             "".join(rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(3)) + "zk"
         ] = None
-    return tuple(found)
+    return tuple(words)
 
 
-def _share(found: dict[str, str], phrases: Iterable[str], kind: str, number: int) -> None:
+def _share(tokens: dict[str, str], phrases: Iterable[str], kind: str, number: int) -> None:
     """Give phrases that have none a shared token, no two of them the same."""
     phrases = list(phrases)
-    used = {found[phrase] for phrase in phrases if phrase in found}
+    used = {tokens[phrase] for phrase in phrases if phrase in tokens}
     for phrase in phrases:
-        if phrase in found:
+        if phrase in tokens:
             continue
-        order = [f"{kind} {place}" for place in random.Random(phrase).sample(range(number), number)]
-        found[phrase] = next((token for token in order if token not in used), order[0])
-        used.add(found[phrase])
+        order = [f"{kind} {index}" for index in random.Random(phrase).sample(range(number), number)]
+        tokens[phrase] = next((token for token in order if token not in used), order[0])
+        used.add(tokens[phrase])
 
 
 def pieces_of(texts: Iterable[str]) -> Iterator[str]:
@@ -189,7 +189,7 @@ def draw_lessons(how: ReadingLessons, skins: Sequence[Skin]) -> Iterator[Reading
     training = [
         skin for skin in skins if skin.use == "train" and (not how.skins or skin.name in how.skins)
     ]
-    tokens = tokens_of(skins)
+    tokens = tokens_of_skins(skins)
     kinds, weights, sizes = list(how.kinds), list(how.kinds.values()), sorted(how.sizes)
     for _ in range(how.number):
         skin, size = rng.choice(training), rng.choice(sizes)
@@ -245,25 +245,25 @@ def lesson_lines(how: ReadingLessons, skins: Sequence[Skin]) -> Iterator[str]:
         UserError: there is no skin for training, one has too few entities, or a test's words are in
             a lesson.
     """
-    known = [skin for skin in skins if skin.use not in ("ood-problem", "test-new")]
+    lesson_skins = [skin for skin in skins if skin.use not in ("ood-problem", "test-new")]
     size = max(how.sizes)
-    for skin in known:
+    for skin in lesson_skins:
         if len(skin.entities) < entities_needed(size):
             problem = (
                 f"has {len(skin.entities)} entities; size {size} needs {entities_needed(size)}."
             )
             raise UserError(f"skin {skin.name}", problem, "Add entities, or choose smaller sizes.")
-    if not any(skin.use == "train" for skin in known):
+    if not any(skin.use == "train" for skin in lesson_skins):
         raise UserError(
             "--skin-folder", "contains no skin for training.", "Add one with `use: train`."
         )
-    check = LessonCheck(known)
-    for place, lesson in enumerate(draw_lessons(how, known)):
+    check = LessonCheck(lesson_skins)
+    for number, lesson in enumerate(draw_lessons(how, lesson_skins)):
         messages = [
             {"role": "assistant" if is_said else "user", "content": text}
             for text, is_said in check.checked(lesson)
         ]
-        row = {"id": f"{how.seed}-{place}", "plain": True, "messages": messages, "canary": CANARY}
+        row = {"id": f"{how.seed}-{number}", "plain": True, "messages": messages, "canary": CANARY}
         yield json.dumps(row, ensure_ascii=False)
 
 
@@ -274,12 +274,15 @@ def _copied(rng: random.Random, skin: Skin, tokens: dict[str, str]) -> ReadingLe
     }
     listed = rng.sample(sorted(mixed.values()), rng.randint(*LISTED))
     lesson: ReadingLesson = []
-    known = " ".join(listed)
+    prefix = " ".join(listed)
     for _ in range(PARTS):
         first = rng.randrange(len(listed) - 1)
         last = rng.randint(first + 2, len(listed))
-        lesson += [(f"{known}: {listed[first]}", False), (" ".join(listed[first + 1 : last]), True)]
-        known = ""
+        lesson += [
+            (f"{prefix}: {listed[first]}", False),
+            (" ".join(listed[first + 1 : last]), True),
+        ]
+        prefix = ""
     return lesson
 
 
@@ -314,7 +317,7 @@ def _written(
     description, changes = _drawn(rng, how, size)
     skin = skin.in_motion()
     n_described = len(description) + 1 if changes else size
-    told, _ = _begun(rng, how, description, n_described, names, skin)
+    story, _ = _begun(rng, how, description, n_described, names, skin)
     moments: list[Relation | None] = [None]
     if len(changes) > 1 and rng.random() < 0.5:
         moments = [
@@ -322,12 +325,13 @@ def _written(
             Relation("without", (rng.randint(1, len(changes)),)),
         ]
     moment = rng.choice(
-        [one for one in moments if decided_orders(n_described, changes, one)] or [None]
+        [candidate for candidate in moments if decided_orders(n_described, changes, candidate)]
+        or [None]
     )
     orders = decided_orders(n_described, changes, moment)
     later = rng.randint(0, len(ORDINALS) - len(changes)) if rng.random() < 0.5 else 0
     text = render_story(
-        told, changes, names, skin, "", render_moment(moment, len(changes), skin.stories)
+        story, changes, names, skin, "", render_moment(moment, len(changes), skin.stories)
     )
     asked = []
     for _ in range(how.statements):
@@ -360,7 +364,7 @@ def decided_orders(
     be made.
     """
     order = tuple(range(number))
-    found = [(0, order)]
+    orders = [(0, order)]
     for turn, change in enumerate(changes, 1):
         kind, entities = moment or (None, ())
         if kind == "at" and turn > entities[0]:
@@ -371,8 +375,8 @@ def decided_orders(
         if after is None:
             return []
         order = after
-        found.append((turn, order))
-    return found
+        orders.append((turn, order))
+    return orders
 
 
 def _postponed(text: str, later: int) -> str:
@@ -397,9 +401,9 @@ def _told(
     description, changes = _drawn(rng, how, size)
     skin = skin.in_motion() if any(how.updates) else skin
     n_described = len(description) + 1 if changes else size
-    told, flips = _begun(rng, how, description, n_described, names[:size], skin)
+    story, flips = _begun(rng, how, description, n_described, names[:size], skin)
     lines = render_story(
-        told, changes, names, skin, "", render_moment(None, len(changes), skin.stories)
+        story, changes, names, skin, "", render_moment(None, len(changes), skin.stories)
     ).split("\n")
     # Texts, and after how many changes statements follow each.
     moments = [("\n".join(lines), len(changes))]
@@ -408,7 +412,7 @@ def _told(
         parts[-1] += f"\n{lines[-1]}"
         moments = [(part, number) for number, part in enumerate(parts)]
     lesson: ReadingLesson = []
-    for told, number in moments:
+    for story, number in moments:
         there = run(tuple(range(n_described)), changes[:number]) or ()
         for _ in range(how.statements):
             query, verdict = _statement(rng, how, size, (*description, *changes[:number]), there)
@@ -417,7 +421,7 @@ def _told(
             if how.changes == 1 and size == 2:
                 flip = flips[0] if verdict == "TRUE" else flip
             clause = render_clause(query, named, skin, flip)
-            text = f"{told}\n{clause}"
+            text = f"{story}\n{clause}"
             if is_asked:
                 # What is undecided is asked about in the form that has an answer for it, and then
                 # so are as many others.
@@ -429,11 +433,11 @@ def _told(
                 )
                 opposite = render_opposite(query, named, skin, flip)
                 text = skin.questions[kind][rng.choice(WORDINGS)].format(
-                    description=told, query=clause, opposite=opposite
+                    description=story, query=clause, opposite=opposite
                 )
                 text += "\nAnswer:"
             lesson += [(text, False), (verdict, True)]
-            told = ""
+            story = ""
     return lesson
 
 
@@ -524,16 +528,20 @@ class LessonCheck:
     def found_in(self, texts: Iterable[str]) -> str | None:
         """The first phrase of a test in some texts."""
         words = _words("\n".join(texts))
-        place = 0
-        while place < len(words):
-            here = self.phrases.get(words[place], ())
+        position = 0
+        while position < len(words):
+            here = self.phrases.get(words[position], ())
             phrase = next(
-                (one for one in here if words[place : place + len(one)] == one),
-                words[place : place + 1],
+                (
+                    candidate
+                    for candidate in here
+                    if words[position : position + len(candidate)] == candidate
+                ),
+                words[position : position + 1],
             )
             if phrase in self.tested:
                 return " ".join(phrase)
-            place += len(phrase)
+            position += len(phrase)
         return None
 
     def checked(self, lesson: list[tuple[str, bool]]) -> list[tuple[str, bool]]:
@@ -542,9 +550,9 @@ class LessonCheck:
         Raises:
             UserError: a phrase of a test is in it.
         """
-        found = self.found_in([text for text, _ in lesson])
-        if found:
-            problem = f"contains {found!r}, which only tests have."
+        phrase = self.found_in([text for text, _ in lesson])
+        if phrase:
+            problem = f"contains {phrase!r}, which only tests have."
             raise UserError(
                 "write-lessons",
                 problem,

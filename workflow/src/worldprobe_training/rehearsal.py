@@ -1,4 +1,4 @@
-"""What a rehearsal makes small of a study's trainings."""
+"""Small trainings, for a study's rehearsal."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def batches(
         for start in range(0, len(order), size * BATCHES_SORTED_TOGETHER):
             block = order[start : start + size * BATCHES_SORTED_TOGETHER]
             block = block[np.argsort(lengths[block], kind="stable")]
-            cut += [block[place : place + size] for place in range(0, len(block), size)]
+            cut += [block[offset : offset + size] for offset in range(0, len(block), size)]
         for number in generator.permutation(len(cut)):
             chosen = [documents[row] for row in cut[number]]
             tokens = np.full(
@@ -211,7 +211,7 @@ def learning_rate_factor(step: int, steps: int) -> float:
     return float(LOWEST + (1 - LOWEST) * 0.5 * (1 + np.cos(np.pi * done)))
 
 
-def load_tokenizer(folder: Path | str) -> Tokenizer:
+def load_trained_tokenizer(folder: Path | str) -> Tokenizer:
     """The tokenizer of a folder.
 
     Raises:
@@ -259,7 +259,7 @@ def write_weights(model: transformers.PreTrainedModel, folder: Path) -> None:
 def model_card(
     model: transformers.PreTrainedModel, name: str, settings: ScratchSettings, made: Provenance
 ) -> str:
-    """What the model is, in Hugging Face's form of a model card."""
+    """The model's card, in Hugging Face's form."""
     if settings.steps:
         trained = (
             f"It was trained from scratch for {settings.steps} steps of {settings.batch} documents"

@@ -152,9 +152,9 @@ class Tuning(TrainingSettings):
             "allow_contamination",
             "tuning",
         }
-        found: dict[str, Any] = {"method": self.tuning}
+        facts: dict[str, Any] = {"method": self.tuning}
         for key, field in Tuning.model_fields.items():
             if key not in others and (self.tuning == "lora" or not key.startswith("lora_")):
                 value = getattr(self, key)
-                found[key] = float(value) if field.annotation is float else value
-        return found
+                facts[key] = float(value) if field.annotation is float else value
+        return facts

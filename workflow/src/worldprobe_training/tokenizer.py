@@ -84,10 +84,10 @@ def phrase_tokenizer(tokens: Mapping[str, str]) -> Tokenizer:
         phrase: phrase for phrase in tokens if part and phrase not in shared and part.search(phrase)
     }
     marks = {token: f"<{number}>" for number, token in enumerate(sorted(set(shared.values())))}
-    own = sorted({*tokens, *MARKS} - set(shared))
+    vocabulary = sorted({*tokens, *MARKS} - set(shared))
     ids = {
         word: number
-        for number, word in enumerate((END_OF_TEXT, PADDING, UNKNOWN, *own, *marks.values()))
+        for number, word in enumerate((END_OF_TEXT, PADDING, UNKNOWN, *vocabulary, *marks.values()))
     }
     tokenizer = Tokenizer(models.WordLevel(ids, unk_token=UNKNOWN))
     # transformers keeps one of several phrases with one number, so shared tokens are written into
@@ -102,7 +102,7 @@ def phrase_tokenizer(tokens: Mapping[str, str]) -> Tokenizer:
         ]
     )
     tokenizer.pre_tokenizer = pre_tokenizers.Split(
-        Regex("|".join([r"<\d+>", _any_of(own), r"\w+", r"[^\w\s]"])), "removed", invert=True
+        Regex("|".join([r"<\d+>", _any_of(vocabulary), r"\w+", r"[^\w\s]"])), "removed", invert=True
     )
     tokenizer.add_special_tokens([END_OF_TEXT, PADDING, UNKNOWN])
     tokenizer.post_processor = processors.TemplateProcessing(

@@ -141,12 +141,12 @@ def read_dialogues(path: Path | str) -> list[TrainingDialogue]:
     Raises:
         UserError: the first line that is not one, by file and line.
     """
-    found = [
+    dialogues = [
         _dialogue(entry, f"{path}, line {number}", number) for number, entry in read_lines(path)
     ]
-    if not found:
+    if not dialogues:
         raise UserError(path, "contains no dialogues.", f"Give {DIALOGUES}.")
-    return found
+    return dialogues
 
 
 def _dialogue(entry: dict[str, Any], where: str, number: int) -> TrainingDialogue:
@@ -186,7 +186,7 @@ def _message(message: Any, where: str) -> Message:
     return Message(cast(Role, role), message["content"])
 
 
-def canary_of(path: Path | str, dialogues: Sequence[TrainingDialogue] = ()) -> str | None:
+def canary_of_dialogues(path: Path | str, dialogues: Sequence[TrainingDialogue] = ()) -> str | None:
     """The canary that a training file carries, so that the tuned model's card can carry it too."""
     if str(path).endswith(".parquet"):
         return read_provenance(path).canary

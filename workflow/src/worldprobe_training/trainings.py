@@ -1,5 +1,5 @@
-"""What a study fine-tunes (paper, Section 5.4): its settings, the trainings that follow from them,
-and the models that are made.
+"""Trainings of a study (paper, Section 5.4): its settings, the trainings that follow from them, and
+the models that are made.
 
 Imports nothing heavy.
 """
@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainSerializer
 
+from worldprobe import engines
 from worldprobe.benchmark import Registry, Study
 from worldprobe.benchmarks.ewok import outputs as ewok
 from worldprobe.benchmarks.worldsense import outputs as worldsense
@@ -314,19 +315,19 @@ class Finetuning(Block):
                 "Name models of the registry.",
             )
         trainings: list[tuple[tuple[Any, ...], Variant]] = [
-            (("variants", key), one) for key, one in self.variants.items()
+            (("variants", key), training) for key, training in self.variants.items()
         ]
         for base, model in self.start.items():
             trainings += [
                 (("start", base, "stages", number), stage)
                 for number, stage in enumerate(model.stages)
             ]
-        for keys, one in trainings:
-            changes = one.settings.model_dump(exclude_unset=True) if one.settings else {}
+        for keys, training in trainings:
+            changes = training.settings.model_dump(exclude_unset=True) if training.settings else {}
             complete = self.settings.model_copy(update=changes)
-            if bool(complete.share) != bool(one.mix):
+            if bool(complete.share) != bool(training.mix):
                 yield keys, "mix and share do nothing without each other.", "Set both, or neither."
-            if not one.settings or not set(changes) >= {
+            if not training.settings or not set(changes) >= {
                 "steps",
                 "warm_up",
             }:  # otherwise said of the changes themselves
@@ -371,16 +372,18 @@ class Training:
 
 def block(study: Study) -> Mapping[str, Any]:
     """The settings of fine-tuning, a small model with several seeds as several models."""
-    found: Mapping[str, Any] = study["worldsense"]["finetuning"]
+    settings: Mapping[str, Any] = study["worldsense"]["finetuning"]
     start = {
-        name: one
-        for base, how in found["start"].items()
-        for name, one in _with_seeds(base, how).items()
+        name: training
+        for base, how in settings["start"].items()
+        for name, training in _with_seeds(base, how).items()
     }
     bases = [
-        name for base in found["bases"] for name in _with_seeds(base, found["start"].get(base, {}))
+        name
+        for base in settings["bases"]
+        for name in _with_seeds(base, settings["start"].get(base, {}))
     ]
-    return {**found, "start": start, "bases": bases}
+    return {**settings, "start": start, "bases": bases}
 
 
 def _with_seeds(base: str, how: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -397,7 +400,7 @@ def root(study: Study) -> str:
 
 
 def model_folder(study: Study, name: str) -> str:
-    """What a training makes."""
+    """Folder of the model that a training makes."""
     return f"{root(study)}/models/{name}"
 
 
@@ -410,27 +413,27 @@ def trainings(study: Study) -> dict[str, Training]:
     """Every training by the name of the model that it makes: stages of small models, then variants
     of bases.
     """
-    found: dict[str, Training] = {}
+    by_name: dict[str, Training] = {}
     for base, how in block(study)["start"].items():
         before = start_folder(study, base)
         for stage in how["stages"]:
-            one = _training(study, f"{base}.{stage['name']}", base, before, stage)
-            found[one.name] = one
-            before = model_folder(study, one.name)
+            training = _training(study, f"{base}.{stage['name']}", base, before, stage)
+            by_name[training.name] = training
+            before = model_folder(study, training.name)
     for base in block(study)["bases"]:
         learned = learned_folder(study, base) if base in block(study)["start"] else None
         for variant, how in block(study)["variants"].items():
-            found[f"{base}+{variant}"] = _training(study, f"{base}+{variant}", base, learned, how)
-    return found
+            by_name[f"{base}+{variant}"] = _training(study, f"{base}+{variant}", base, learned, how)
+    return by_name
 
 
 def _training(
     study: Study, name: str, base: str, before: str | None, how: Mapping[str, Any]
 ) -> Training:
-    found = block(study)
-    settings = {**found["settings"], **how.get("settings", {})}
-    if found["start"].get(base, {}).get("seeds"):
-        settings["seed"] = found["start"][base]["seed"]
+    finetuning = block(study)
+    settings = {**finetuning["settings"], **how.get("settings", {})}
+    if finetuning["start"].get(base, {}).get("seeds"):
+        settings["seed"] = finetuning["start"][base]["seed"]
     return Training(name, base, before, tuple(how["train"]), tuple(how.get("mix", ())), settings)
 
 
@@ -481,8 +484,8 @@ def generated_sets(study: Study) -> dict[str, Mapping[str, Any]]:
 
 
 def _all_parts(study: Study) -> Iterator[Mapping[str, Any]]:
-    for one in trainings(study).values():
-        yield from (*one.train, *one.mix)
+    for training in trainings(study).values():
+        yield from (*training.train, *training.mix)
     for how in block(study)["start"].values():
         yield from how.get("vocabulary_from", ())
 
@@ -501,14 +504,15 @@ def tokenizer_of(study: Study, base: str) -> str | None:
 
 
 def tokenizer_texts(study: Study, base: str) -> list[str]:
-    """What the tokenizer of a small model learns from, if it is not finished."""
+    """Texts that the tokenizer of a small model learns from, if it is not finished."""
     how = block(study)["start"][base]
     return [] if how.get("tokenizer") else training_files(study, how.get("vocabulary_from", ()))
 
 
 def forbidden_sets(study: Study) -> list[str]:
-    """What no training may contain: EWoK's items, and all sets that are asked but those that are
-    training data by design, and those whose trials in the words of training may be drawn for both.
+    """Sets that no training may contain: EWoK's items, and all sets that are asked. Excepted are
+    those that are training data by design, and those whose trials in the words of training may be
+    drawn for both.
     """
     sets = [
         worldsense.trial_table(study, name)
@@ -519,7 +523,7 @@ def forbidden_sets(study: Study) -> list[str]:
 
 
 def external_answers(study: Study) -> list[str]:
-    """What bases and fine-tuned models answer other benchmarks."""
+    """Answers of bases and fine-tuned models to other benchmarks."""
     how = block(study)
     asked = dict.fromkeys([*how["bases"], *made_models(study)]) if how["external"] else ()
     return [f"{worldsense.root(study)}/external/{model}.csv" for model in asked]
@@ -531,9 +535,9 @@ def add_models(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
     """
     from worldprobe.settings import complete_card
 
-    found: dict[str, dict[str, Any]] = {}
+    cards: dict[str, dict[str, Any]] = {}
     if study["worldsense"] is None:
-        return found
+        return cards
     for base, how in block(study)["start"].items():
         if base in registry:
             problem = f"{base} is a model of the registry already."
@@ -544,11 +548,11 @@ def add_models(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
         card = complete_card(
             base, family="fine-tuned", display_name=how["display_name"], checkpoint=folder
         )
-        found[base] = card | {"tuned": "small"}
+        cards[base] = card | {"tuned": "small"}
     for base in block(study)["bases"]:
         for variant in block(study)["variants"]:
             name = f"{base}+{variant}"
-            card = dict(found.get(base) or registry.get(base, {}))
+            card = dict(cards.get(base) or registry.get(base, {}))
             if not card:
                 problem = f"{base} is not a model of the registry{did_you_mean(base, registry)}"
                 raise UserError(
@@ -556,7 +560,7 @@ def add_models(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
                     problem,
                     "Correct the name, or add an entry to the registry.",
                 )
-            if card["engine"] not in ("transformers", "vllm"):
+            if not engines.of(card).has_weights:
                 problem = f"{base} has no weights here (engine {card['engine']})."
                 raise UserError(
                     "worldsense.finetuning.bases", problem, "Name models whose weights are here."
@@ -574,7 +578,7 @@ def add_models(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
             tuned = "small" if card.get("control") or card.get("tuned") == "small" else "base"
             display = {"display_name": f"{card['display_name']} +{variant}", "colour": None}
             card = {key: value for key, value in card.items() if key != "control"}
-            found[name] = (
+            cards[name] = (
                 card
                 | display
                 | {
@@ -584,7 +588,7 @@ def add_models(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
                     "revision": "main",
                 }
             )
-    return found
+    return cards
 
 
 def training_table(study: Study) -> str:

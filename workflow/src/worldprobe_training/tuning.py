@@ -74,9 +74,9 @@ class Curriculum(Dataset):
     def __getitem__(self, place: int) -> dict[str, np.ndarray]:
         """The lesson at a place."""
         number = int(self.order[place])
-        own = number < len(self.material)
-        source = self.material if own or self.mixed is None else self.mixed
-        ids, counts = source.lesson(number if own else number - len(self.material))
+        is_material = number < len(self.material)
+        source = self.material if is_material or self.mixed is None else self.mixed
+        ids, counts = source.lesson(number if is_material else number - len(self.material))
         return {"ids": ids, "labels": np.where(counts, ids, IGNORED)}
 
 
@@ -164,9 +164,9 @@ def tune(
         trainer.accelerator.state.fsdp_plugin.mixed_precision_policy = policy
     last = last_checkpoint(folder) if arguments.process_index == 0 else None
     if arguments.world_size > 1:
-        found = [str(last) if last else None]
-        torch.distributed.broadcast_object_list(found, src=0)
-        last = Path(found[0]) if found[0] else None
+        shared = [str(last) if last else None]
+        torch.distributed.broadcast_object_list(shared, src=0)
+        last = Path(shared[0]) if shared[0] else None
     done = int(last.name.rpartition("-")[2]) if last else 0
     stop = threading.Event()
     with (
@@ -232,7 +232,7 @@ def add_matrices(model: PreTrainedModel, how: Tuning) -> Any:
         fan_in_fan_out=model.config.model_type == "gpt2",
     )
     try:
-        found = get_peft_model(model, config)
+        adapted = get_peft_model(model, config)
     except ValueError as error:
         reason = (str(error).splitlines() or [""])[0][:200]
         raise UserError(
@@ -241,24 +241,24 @@ def add_matrices(model: PreTrainedModel, how: Tuning) -> Any:
             "Name modules that it has.",
         ) from error
     if how.gradient_checkpointing:
-        found.enable_input_require_grads()
-    return found
+        adapted.enable_input_require_grads()
+    return adapted
 
 
 def _lora_targets(model: PreTrainedModel, wanted: str) -> str | list[str]:
-    """What gets LoRA's matrices, as peft names it; all of it is there, and no weight of it serves
-    another module too.
+    """The modules that get LoRA's matrices, as peft names them. All of them are there, and no
+    weight of theirs serves another module too.
     """
     where = f"lora_targets: {wanted}"
     if wanted == "all-linear":
         return wanted
     names = [name.strip() for name in wanted.split(",")]
     modules = dict(model.named_modules())
-    found = {
+    by_name = {
         name: [path for path in modules if name and f".{path}".endswith(f".{name}")]
         for name in names
     }
-    lacking = [name for name, paths in found.items() if not paths]
+    lacking = [name for name, paths in by_name.items() if not paths]
     if lacking:
         ends = sorted(
             {
@@ -272,7 +272,12 @@ def _lora_targets(model: PreTrainedModel, wanted: str) -> str | list[str]:
     ends_of_model = [model.get_input_embeddings(), model.get_output_embeddings()]
     if ends_of_model[1] is not None and ends_of_model[0].weight is ends_of_model[1].weight:
         tied = next(
-            (path for paths in found.values() for path in paths if modules[path] in ends_of_model),
+            (
+                path
+                for paths in by_name.values()
+                for path in paths
+                if modules[path] in ends_of_model
+            ),
             None,
         )
         if tied:
@@ -675,7 +680,7 @@ def check_pass(
     """One pass without a step: raise UserError where its loss is not finite, or packed lessons see
     each other.
     """
-    lessons = [curriculum[place] for place in range(min(4, len(curriculum)))]
+    lessons = [curriculum[index] for index in range(min(4, len(curriculum)))]
     shortest = sorted(lessons, key=lambda lesson: len(lesson["ids"]))[:2]
     device = next(model.parameters()).device
     kind = getattr(torch, how.precision)

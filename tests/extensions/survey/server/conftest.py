@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from worldprobe_survey import export
 from worldprobe_survey.app import Site, build_app
-from worldprobe_survey.settings import Settings, read_settings
+from worldprobe_survey.settings import Settings, read_survey_settings
 from worldprobe_survey.study import Questionnaire, Survey, Trial, TrialList, Wording, open_survey
 
 CONSENT = "# Consent\n\nYou may stop at any time.\n\n{{recorded}}\n\n{{deleted}}\n"
@@ -104,7 +104,7 @@ def write_settings(tmp_path: Path) -> Callable[..., Settings]:
         } | keys
         path = tmp_path / "settings.yaml"
         path.write_text(yaml.safe_dump(chosen))
-        return read_settings(path)
+        return read_survey_settings(path)
 
     return write
 

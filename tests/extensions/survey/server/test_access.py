@@ -158,7 +158,7 @@ def test_a_withdrawal_that_was_interrupted_is_finished_and_the_person_paid(
         raise UnavailableError("the power is cut")
 
     with monkeypatch.context() as cut:
-        cut.setattr(export, "forget", fail)
+        cut.setattr(export, "forget_participant", fail)
         assert finished.post("withdraw", {"sure": True}).status_code == 503
     assert finished.post("withdraw", {"sure": True}).status_code == 200
     assert "DONE1234" in finished.open("/").text

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from worldprobe.errors import UserError
 from worldprobe_survey.identities import BadLinkError, Caller, Doorkeeper, Visitor
-from worldprobe_survey.settings import read_settings
+from worldprobe_survey.settings import read_survey_settings
 
 AUDIENCE = "https://lab.example"
 IDS = {"PROLIFIC_PID": f"{1:024x}", "STUDY_ID": f"{2:024x}", "SESSION_ID": f"{3:024x}"}
@@ -153,9 +153,9 @@ def test_the_settings_and_the_consent_that_we_ship_fit_together(repository, tmp_
         (tmp_path / name).write_text((folder / name).read_text())
     for name in ("settings.yaml", "consent.md"):
         with pytest.raises(UserError, match=f"{name}: still contains gaps"):
-            read_settings(tmp_path / "settings.yaml")
+            read_survey_settings(tmp_path / "settings.yaml")
         (tmp_path / name).write_text(re.sub(r"\[\[.*?\]\]", "x", (folder / name).read_text()))
-    settings = read_settings(tmp_path / "settings.yaml")
+    settings = read_survey_settings(tmp_path / "settings.yaml")
     assert settings.entry == "signed"
     assert "{{" not in settings.consent_text
     assert "15 minutes" in settings.consent_text

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from worldprobe.benchmarks.ewok.contracts import HumanStatistics, Items, Judgements, Ratings
+from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Ratings
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, write_table
-from worldprobe_survey.contracts import ListKeys, Raters, StudyLists
+from worldprobe_survey.contracts import HumanStatistics, ListKeys, Raters, StudyLists
 from worldprobe_survey.server_cli import _read_questionnaire
 
 N_ITEMS, N_PEOPLE = 12, 24

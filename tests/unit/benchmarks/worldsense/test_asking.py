@@ -15,6 +15,7 @@ from worldprobe.benchmarks.worldsense.contracts import Responses
 from worldprobe.benchmarks.worldsense.inference import reference_solvers
 from worldprobe.benchmarks.worldsense.inference.ask import ask
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
+from worldprobe.benchmarks.worldsense.known_rules import known_rules
 from worldprobe.benchmarks.worldsense.settings import TrialAsking
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
 from worldprobe.contracts import read_table, validate
@@ -314,16 +315,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "constrained",
         "constrained_sum",
     ]
-    for rule in (
-        "solver",
-        "random",
-        "positive",
-        "mention",
-        "query",
-        "counting",
-        "together",
-        *reference_solvers.LEARNED,
-    ):
+    for rule in known_rules():
         names = promptings[: None if rule == "solver" else 1]
         outs = " ".join(f"{folder}/{rule}/{name}.parquet" for name in names)
         how = f"--engine rule --checkpoint {rule} --examples {examples} --out {outs}"

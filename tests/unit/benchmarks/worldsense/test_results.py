@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,7 @@ def test_a_set_is_called_what_one_says(folder: Path, tmp_path: Path) -> None:
         ("{0}/test.parquet {0}/ood-size.parquet", "ood-size.parquet has no answers here"),
         ("{0}/test.parquet test={0}/ood-size.parquet", "are both called test"),
         ("{0}/trials.jsonl", "does not say which set"),
+        ("test=", '"test=" names no file'),
     ],
 )
 def test_trials_that_cannot_be_told_apart_are_refused(
@@ -100,6 +102,44 @@ def test_trials_that_cannot_be_told_apart_are_refused(
     line = f"summarize {answers(folder, 'test')} {given} --out {tmp_path / 'x.parquet'}"
     assert run(line) == 2
     assert said in " ".join(capsys.readouterr().err.replace("problem:", "").split())
+
+
+@pytest.mark.parametrize("command", ["summarize", "compare"])
+def test_answers_of_one_model_in_two_files_are_refused_with_both_names(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    copy = tmp_path / "copy.parquet"
+    shutil.copy(folder / "test_counting.parquet", copy)
+    line = f"{command} {answers(folder, 'test')} {copy} --sets {folder}/test.parquet"
+    assert run(f"{line} --out {tmp_path / 'x.parquet'}") == 2
+    said = capsys.readouterr().err
+    assert f"{copy}\n" in said
+    assert f"as {answers(folder, 'test')} does" in said
+
+
+def test_answers_of_one_model_are_not_compared(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A table without rows was written, which no command could read."""
+    out = tmp_path / "comparisons.parquet"
+    line = f"compare {answers(folder, *SETS)} --sets {folder}/test.parquet"
+    assert run(f"{line} {folder}/ood-size.parquet --out {out}") == 2
+    assert "fewer than two models" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_models_that_were_asked_in_other_ways_have_a_table_that_says_so(
+    folder: Path, tmp_path: Path
+) -> None:
+    source, other = folder / "test_together.parquet", tmp_path / "other.parquet"
+    rows = read_table(source, Responses).assign(prompting="cot")
+    write_table(rows, Responses, other, read_provenance(source))
+    out, shown = tmp_path / "comparisons.parquet", tmp_path / "shown.md"
+    line = f"compare {answers(folder, 'test')} {other} --sets {folder}/test.parquet"
+    assert run(f"{line} --out {out}") == 0
+    assert run(f"table worldsense_comparisons {out} --out {shown}") == 0
+    assert "no two models answered the same trials" in shown.read_text()
+    assert run(line) == 2
 
 
 def test_an_option_of_another_benchmark_is_refused(

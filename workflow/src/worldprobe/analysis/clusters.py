@@ -19,7 +19,8 @@ test of. Simulated at commit f3ae98a8.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -78,6 +79,32 @@ class Estimates:
     p_versions: np.ndarray
     over_versions: np.ndarray
 
+    @classmethod
+    def empty(cls, n_series: int) -> Estimates:
+        """Those of series without values."""
+        fills: dict[str, tuple[Any, type]] = {
+            "test": ("", object),
+            "status": ("no_values", object),
+            "over_versions": (False, bool),
+            **dict.fromkeys(("enough_versions", "n_clusters", "n_versions"), (0, int)),
+        }
+        return cls(
+            **{
+                field.name: np.full(n_series, *fills.get(field.name, (np.nan, float)))
+                for field in fields(cls)
+            }
+        )
+
+    def put(self, series: np.ndarray, part: Estimates) -> None:
+        """Write the estimates of some series into these.
+
+        Args:
+            series: their numbers here.
+            part: of these series alone.
+        """
+        for field in fields(self):
+            getattr(self, field.name)[series] = getattr(part, field.name)
+
 
 def crossed_means(
     values: np.ndarray,
@@ -116,36 +143,24 @@ def crossed_means(
         One estimate per series.
     """
     n_series, n = values.shape
-    numbers = ("mean", "std_error", "ci_low", "ci_high", "p", "detectable", "p_versions")
-    found = {name: np.full(n_series, np.nan) for name in numbers}
-    found["enough_versions"] = np.zeros(n_series, int)
-    found["test"] = np.full(n_series, "", object)
-    found["over_versions"] = np.zeros(n_series, bool)
-    status = np.full(n_series, "no_values", object)
-    counts = np.zeros((2, n_series), int)
+    estimates = Estimates.empty(n_series)
     weight = np.broadcast_to(np.ones(n) if weight is None else weight, values.shape)
-    for known, series in _by_known_values(values):
-        shared = weight[series[0], known].astype(float)
-        member = np.unique(cluster[known], return_inverse=True)[1]
-        versions, strata = (_codes(labels, known) for labels in (version, stratum))
-        further = [VarianceComponent(part.variance[series], part.df) for part in others]
+    for present, series in _by_known_values(values):
+        shared = weight[series[0], present].astype(float)
+        member = np.unique(cluster[present], return_inverse=True)[1]
+        versions, strata = (_codes(labels, present) for labels in (version, stratum))
+        further = [VarianceComponent(other.variance[series], other.df) for other in others]
         ends = None if bounds is None else (np.broadcast_to(bounds[0], n_series)[series], bounds[1])
-        chosen = values[np.ix_(series, known)].astype(float)
+        chosen = values[np.ix_(series, present)].astype(float)
         random = None if is_random is None else is_random[series]
-        one = _estimate(chosen, member, versions, strata, shared, further, tested, ends, random)
-        for name in found:
-            found[name][series] = getattr(one, name)
-        status[series], counts[0, series], counts[1, series] = (
-            one.status,
-            one.n_clusters,
-            one.n_versions,
-        )
-    return Estimates(**found, status=status, n_clusters=counts[0], n_versions=counts[1])
+        part = _estimate(chosen, member, versions, strata, shared, further, tested, ends, random)
+        estimates.put(series, part)
+    return estimates
 
 
-def _codes(labels: np.ndarray | None, known: np.ndarray) -> np.ndarray | None:
+def _codes(labels: np.ndarray | None, present: np.ndarray) -> np.ndarray | None:
     """Numbers from 0 for the labels of values that are known."""
-    return None if labels is None else np.unique(labels[known], return_inverse=True)[1]
+    return None if labels is None else np.unique(labels[present], return_inverse=True)[1]
 
 
 def variance_of_mean(
@@ -202,10 +217,10 @@ def _estimate(
         axis=1,
         return_inverse=True,
     )
-    place = cell[1].reshape(-1)
-    cells = sum_by_code(np.ones((1, len(weight))) * weight, place)[0]
+    cell_code = cell[1].reshape(-1)
+    cells = sum_by_code(np.ones((1, len(weight))) * weight, cell_code)[0]
     in_version = np.bincount(cell[0][0])  # strata of each version
-    share = weight / cells[place] / (in_version[cell[0][0]] * len(in_version))[place]
+    share = weight / cells[cell_code] / (in_version[cell[0][0]] * len(in_version))[cell_code]
     mean = (values * share).sum(axis=1)
     n_clusters, n_versions = (
         int(cluster.max()) + 1,
@@ -213,7 +228,7 @@ def _estimate(
     )
     number = np.ones(len(values), int)
     is_over = number * (n_versions > 1) == 1 if is_random is None else is_random & (n_versions > 1)
-    inner = values - (sum_by_code(values * weight, place) / cells)[:, place]
+    inner = values - (sum_by_code(values * weight, cell_code) / cells)[:, cell_code]
     of_clusters = variance_of_mean(inner, share, cluster)
     components, p_versions = (
         Components(of_clusters, others=tuple(others), is_pretested=is_random is not None),
@@ -311,8 +326,8 @@ def _variance_of_cells(
     pair, cell = np.unique(cluster * n_versions + version, return_inverse=True)
     owner = pair // n_versions
     sums, totals, number = sum_by_code(parts, cell), sum_by_code(parts, cluster), np.bincount(owner)
-    share_of = np.bincount(cell, share) / np.bincount(cluster, share)[owner]
-    left = (sums - totals[:, owner] * share_of) ** 2
+    cell_share = np.bincount(cell, share) / np.bincount(cluster, share)[owner]
+    left = (sums - totals[:, owner] * cell_share) ** 2
     correction = np.where(number > 1, number / np.maximum(number - 1, 1), 0)
     return np.asarray(
         bell_mccaffrey(np.bincount(cluster, share))[0] * (left * correction[owner]).sum(axis=1)
@@ -365,12 +380,12 @@ def _by_known_values(values: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Places of the values that are known, and the series with exactly these; series without any
     value are left out.
     """
-    known = ~np.isnan(values)
+    is_known = ~np.isnan(values)
     if not values.shape[1]:
         return []
-    if known.all():
+    if is_known.all():
         return [(np.arange(values.shape[1]), np.arange(len(values)))]
-    patterns, which = np.unique(known, axis=0, return_inverse=True)
+    patterns, which = np.unique(is_known, axis=0, return_inverse=True)
     which = which.reshape(-1)
     return [
         (np.flatnonzero(pattern), np.flatnonzero(which == i))

@@ -17,7 +17,7 @@ from worldprobe.analysis.clusters import Estimates, crossed_means
 from worldprobe.analysis.components import LEVEL, detectable_by_t
 from worldprobe.analysis.summaries import Group, arrange
 from worldprobe.contracts.results import Comparisons, over_in_words
-from worldprobe.errors import TooLittleError
+from worldprobe.errors import TooLittleError, UserError
 
 #: Means of series, shape (series, units of a group), with intervals, and tests where the last
 #: argument says so.
@@ -44,11 +44,11 @@ def compare_pairs(
     """
     pairs = list(combinations(range(len(models)), 2))
     first, second = paired(values, pairs)
-    known = ~np.isnan(first)
+    is_known = ~np.isnan(first)
     tables = []
     for group in groups:
-        a, b, both = first[:, group.units], second[:, group.units], known[:, group.units]
-        found = estimate(a - b, group, True)
+        a, b, both = first[:, group.units], second[:, group.units], is_known[:, group.units]
+        estimates = estimate(a - b, group, True)
         sides = [estimate(np.where(both, side, np.nan), group, False) for side in (a, b)]
         columns = {
             "model_a": [models[pair[0]] for pair in pairs],
@@ -57,21 +57,21 @@ def compare_pairs(
             "group": group.name,
             "mean_a": np.clip(sides[0].mean, -1, 1),  # sums of rounded weights
             "mean_b": np.clip(sides[1].mean, -1, 1),
-            "difference": np.clip(found.mean, -1, 1),
-            "ci_low": np.clip(found.ci_low, -1, 1),
-            "ci_high": np.clip(found.ci_high, -1, 1),
+            "difference": np.clip(estimates.mean, -1, 1),
+            "ci_low": np.clip(estimates.ci_low, -1, 1),
+            "ci_high": np.clip(estimates.ci_high, -1, 1),
             "interval_over": [
-                over_in_words(group.interval_over, is_over) for is_over in found.over_versions
+                over_in_words(group.interval_over, is_over) for is_over in estimates.over_versions
             ],
-            "p": found.p,
-            "test": found.test,
-            "detectable": found.detectable,
-            "enough_versions": found.enough_versions,
-            "std_error": found.std_error,
-            "status": found.status,
+            "p": estimates.p,
+            "test": estimates.test,
+            "detectable": estimates.detectable,
+            "enough_versions": estimates.enough_versions,
+            "std_error": estimates.std_error,
+            "status": estimates.status,
             "n": both.sum(axis=1),
-            "n_clusters": found.n_clusters,
-            "n_versions": found.n_versions,
+            "n_clusters": estimates.n_clusters,
+            "n_versions": estimates.n_versions,
             "n_a_better": (both & (a > b)).sum(axis=1),
             "n_b_better": (both & (a < b)).sum(axis=1),
         }
@@ -95,12 +95,12 @@ def paired(values: np.ndarray, pairs: Sequence[tuple[int, int]]) -> tuple[np.nda
     Returns:
         Shapes (pairs, units); missing in both where they have nothing in common.
     """
-    places = np.array(pairs).T
+    sides = np.array(pairs).T
     parts = values if values.ndim == 3 else values[..., None]
     n_known = np.zeros((len(pairs), values.shape[1]), int)
     sums = np.zeros((2, *n_known.shape))
     for part in np.moveaxis(parts, 2, 0):
-        first, second = part[places[0]], part[places[1]]
+        first, second = part[sides[0]], part[sides[1]]
         is_known = ~np.isnan(first + second)
         n_known += is_known
         sums += np.where(is_known, [first, second], 0)
@@ -143,37 +143,56 @@ def compare_scores(
         and grouping.
 
     Raises:
-        UserError: no two models can be compared.
+        UserError: there are scores of one model only, or no two models can be compared
+            (TooLittleError).
     """
+    wanted = scores[scores["metric"] == metric]
+    refuse_one(wanted["model"], f"scores ({metric})")
 
     def estimate(values: np.ndarray, group: Group, tested: bool) -> Estimates:
         return crossed_means(values, group.cluster, tested=tested)
 
     tables = []
-    wanted = scores[scores["metric"] == metric]
     for (eval_type, condition), rows in wanted.groupby(
         ["eval_type", "condition"], observed=True, sort=True
     ):
         scored, groups = arrange(rows, groupings)
         if len(scored.series) > 1:
-            found = compare_pairs(
+            comparisons = compare_pairs(
                 scored.series["model"].tolist(), scored.values[0], groups, estimate
             )
             tables.append(
-                found.assign(
+                comparisons.assign(
                     eval_type=str(eval_type), condition_a=str(condition), condition_b=str(condition)
                 )
             )
     if not any(len(table) for table in tables):
         raise TooLittleError(
             "scores",
-            f"no two models have {metric} of the same units.",
-            "Give the scores of two models.",
+            f"no two models were asked in the same way about the same ({metric}).",
+            "Compare models on the same items.",
         )
     table = corrected(
         pd.concat(tables, ignore_index=True), ["eval_type", "condition_a", "grouping"]
     )
     return with_findings(table)[list(Comparisons.columns)]
+
+
+def refuse_one(models: Iterable[str], where: str, what: str = "answers") -> None:
+    """Refuse to compare a model with itself.
+
+    Args:
+        models: names, each any number of times.
+        where: what has them, for the message.
+        what: they are to have.
+
+    Raises:
+        UserError: there are fewer than two.
+    """
+    if len(set(models)) < 2:
+        raise UserError(
+            where, f"fewer than two models have {what}.", "Give the tables of two models."
+        )
 
 
 def with_findings(table: pd.DataFrame) -> pd.DataFrame:
@@ -216,8 +235,8 @@ def at_once(rows: pd.DataFrame, n_intervals: int | None = None) -> pd.DataFrame:
     if "std_error" in rows:
         with np.errstate(divide="ignore", invalid="ignore"):
             quantile = ((rows["ci_high"] - rows["ci_low"]) / 2 / rows["std_error"]).to_numpy(float)
-        told = stdtridf((1 + LEVEL) / 2, np.where(quantile > Z95, quantile, np.nan))
-        df = np.fmax(np.fmin(df, told), 1)
+        implied_df = stdtridf((1 + LEVEL) / 2, np.where(quantile > Z95, quantile, np.nan))
+        df = np.fmax(np.fmin(df, implied_df), 1)
     df = np.minimum(df, _NORMAL)
     wider = stdtrit(df, 1 - (1 - LEVEL) / 2 / number) / stdtrit(df, (1 + LEVEL) / 2)
     return rows[["ci_low", "ci_high"]].apply(
@@ -225,7 +244,9 @@ def at_once(rows: pd.DataFrame, n_intervals: int | None = None) -> pd.DataFrame:
     )
 
 
-def place(rows: pd.DataFrame, reference: float = 0.5, n_intervals: int | None = None) -> pd.Series:
+def above_or_below(
+    rows: pd.DataFrame, reference: float = 0.5, n_intervals: int | None = None
+) -> pd.Series:
     """Where each mean lies with respect to a reference, by intervals that hold for all of them at
     once.
 
@@ -246,16 +267,16 @@ def place(rows: pd.DataFrame, reference: float = 0.5, n_intervals: int | None = 
     ...         "n_clusters": 30,
     ...     }
     ... )
-    >>> place(rows).tolist()
+    >>> above_or_below(rows).tolist()
     ['above', 'open', 'no interval']
     """
     ends = at_once(rows, n_intervals)
     low, high = ends["ci_low"], ends["ci_high"]
     cases = {ABOVE: low > reference, BELOW: high < reference, OPEN: low.notna()}
-    found = pd.Series(np.select(list(cases.values()), list(cases), NO_INTERVAL), rows.index)
+    standing = pd.Series(np.select(list(cases.values()), list(cases), NO_INTERVAL), rows.index)
     if "n_near_ties" in rows:
-        found[rows["n_ties"] + rows["n_near_ties"] > rows["n"]] = NEAR_TIES
-    return found
+        standing[rows["n_ties"] + rows["n_near_ties"] > rows["n"]] = NEAR_TIES
+    return standing
 
 
 #: status of a comparison that is not ok -> what is said of it.
@@ -267,11 +288,12 @@ NOT_TESTED = {
 
 
 def describe_finding(row: Mapping[Any, Any], if_positive: str, if_negative: str) -> str:
-    """What may be said of one comparison.
+    """The finding of one comparison, in words.
 
     Args:
         row: of the table; place_a and place_b, where each mean lies with respect to chance (by
-            ``place``), where chance is known; taught_a and taught_b, what a control has read.
+            ``above_or_below``), where chance is known; taught_a and taught_b, what a control has
+            read.
         if_positive: what a difference above 0 means.
         if_negative: what one below 0 means.
     """
@@ -279,17 +301,19 @@ def describe_finding(row: Mapping[Any, Any], if_positive: str, if_negative: str)
         return NOT_TESTED[row["status"]]
     if not row["p"] < 0.05:
         return "no difference shown"
-    places = (row.get("place_a", ABOVE), row.get("place_b", ABOVE))
-    if NEAR_TIES in places:
+    standings = (row.get("place_a", ABOVE), row.get("place_b", ABOVE))
+    if NEAR_TIES in standings:
         return "a difference, but most targets are near ties, where rounding decides"
-    if ABOVE not in places and NO_INTERVAL in places:
+    if ABOVE not in standings and NO_INTERVAL in standings:
         return "a difference; an accuracy has no interval, so it is not compared with chance"
-    if ABOVE not in places:
+    if ABOVE not in standings:
         return "a difference, but neither is shown to be above chance (50%)"
-    better, own = (if_positive, "taught_a") if row["difference"] > 0 else (if_negative, "taught_b")
+    better, column = (
+        (if_positive, "taught_a") if row["difference"] > 0 else (if_negative, "taught_b")
+    )
     taught = [str(row[f"model_{side}"]) for side in "ab" if row.get(f"taught_{side}")]
     if taught:
-        better += " on these items only:" if row.get(own) else ", although"
+        better += " on these items only:" if row.get(column) else ", although"
         better += f" {', '.join(taught)} learned from part of the templates"
     return better if row["p_holm"] < 0.05 else f"{better}, but not after Holm's correction"
 

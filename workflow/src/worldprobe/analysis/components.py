@@ -164,26 +164,6 @@ class Components:
             cells=cells * share,
         )
 
-    def scaled(self, factor: float) -> Components:
-        """The same with every variance multiplied by a factor."""
-        clusters, *others = (
-            VarianceComponent(part.variance * factor, part.df)
-            for part in (self.clusters, *self.others)
-        )
-        versions = (
-            None
-            if self.versions is None
-            else VarianceComponent(self.versions.variance * factor, self.versions.df)
-        )
-        return replace(
-            self,
-            clusters=clusters,
-            versions=versions,
-            cells=self.cells * factor,
-            others=tuple(others),
-            repeated=self.repeated * factor,
-        )
-
     def power(self, difference: np.ndarray | float) -> np.ndarray:
         """The share of samples in which a true difference is found at 5%, shape (series,).
 
@@ -218,11 +198,11 @@ class Components:
             VarianceComponent(
                 part.variance[:, None]
                 * 2
-                * _half_chi_squares(float(part.df), place, len(parts))
+                * _half_chi_squares(float(part.df), index, len(parts))
                 / part.df,
                 part.df,
             )
-            for place, part in enumerate(parts)
+            for index, part in enumerate(parts)
         ]
         tail, others = np.asarray((1 - LEVEL) / 2), tuple(drawn[2:])
         error = np.sqrt(self.variance - self.repeated)[:, None]
@@ -276,7 +256,7 @@ def enough_versions(components: Components, n_versions: int, difference: np.ndar
     Returns:
         Shape (series,); 0 where none of ``VERSIONS`` is enough: clusters are too few.
     """
-    found = np.zeros(len(difference), int)
+    smallest = np.zeros(len(difference), int)
     left = np.arange(len(difference))
     for number in sorted(
         (number for number in VERSIONS if number > n_versions), reverse=True
@@ -286,8 +266,8 @@ def enough_versions(components: Components, n_versions: int, difference: np.ndar
         ]
         if not len(left):
             break
-        found[left] = number
-    return found
+        smallest[left] = number
+    return smallest
 
 
 def interval(
@@ -387,9 +367,9 @@ def _found(difference: np.ndarray, half_width: np.ndarray, std_error: np.ndarray
 
 
 @lru_cache(maxsize=1 << 10)  # a study has few designs, and half of a test's time would go into this
-def _half_chi_squares(df: float, place: int, n_parts: int) -> np.ndarray:
+def _half_chi_squares(df: float, index: int, n_parts: int) -> np.ndarray:
     """Half of what chi squared is in samples, for one of several parts."""
-    return np.asarray(gammaincinv(df / 2, _spread_points(n_parts)[place]))
+    return np.asarray(gammaincinv(df / 2, _spread_points(n_parts)[index]))
 
 
 @cache

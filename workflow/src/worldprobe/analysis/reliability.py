@@ -29,11 +29,11 @@ def halve(group: np.ndarray, n_splits: int, rng: np.random.Generator) -> np.ndar
     [3, 3, 3]
     """
     is_first = np.zeros((n_splits, len(group)), bool)
-    for one in np.unique(group):
-        places = np.flatnonzero(group == one)
+    for code in np.unique(group):
+        members = np.flatnonzero(group == code)
         for split in range(n_splits):
-            shuffled = rng.permutation(places)
-            is_first[split, shuffled[: (len(places) + int(rng.integers(2))) // 2]] = True
+            shuffled = rng.permutation(members)
+            is_first[split, shuffled[: (len(members) + int(rng.integers(2))) // 2]] = True
     return is_first
 
 
@@ -57,18 +57,18 @@ def split_half(
         Shape (series,); missing with fewer than three groups of which several units have a score,
         or where a half does not vary.
     """
-    found = np.full(len(values), np.nan)
+    reliabilities = np.full(len(values), np.nan)
     drawn: dict[bytes, np.ndarray] = {}
     for number, (series, weights) in enumerate(zip(values, weight, strict=True)):
-        known = ~np.isnan(series)
-        one, own, code = series[known], weights[known], group[known]
-        if (pattern := known.tobytes()) not in drawn:
+        is_known = ~np.isnan(series)
+        known_values, known_weights, code = series[is_known], weights[is_known], group[is_known]
+        if (pattern := is_known.tobytes()) not in drawn:
             drawn[pattern] = halve(code, N_SPLITS, np.random.default_rng([seed, N_SPLITS]))
         halves = drawn[pattern]
         member = code[:, None] == np.unique(code)
         sums, counts = (
             np.stack([(side * part) @ member for side in (halves, ~halves)])
-            for part in (one * own, own)
+            for part in (known_values * known_weights, known_weights)
         )
         is_whole = (counts > 0).all(axis=(0, 1))
         if is_whole.sum() < FEWEST_GROUPS:
@@ -76,8 +76,8 @@ def split_half(
         first, second = sums[:, :, is_whole] / counts[:, :, is_whole]
         r = correlations(first, second)
         if np.isfinite(r).any():
-            found[number] = step_up(float(np.nanmean(r)))
-    return found
+            reliabilities[number] = step_up(float(np.nanmean(r)))
+    return reliabilities
 
 
 def step_up(r: float) -> float:
@@ -96,7 +96,7 @@ def correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         first: shape (rows, n).
         second: shape (rows, n).
     """
-    a, b = (one - one.mean(axis=1, keepdims=True) for one in (first, second))
+    a, b = (side - side.mean(axis=1, keepdims=True) for side in (first, second))
     product = (a * a).sum(axis=1) * (b * b).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(product > 1e-18, (a * b).sum(axis=1) / np.sqrt(product), np.nan)

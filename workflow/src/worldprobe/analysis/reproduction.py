@@ -87,9 +87,9 @@ def read_numbers(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     }
     for column, is_bad in bad.items():
         if is_bad.any():
-            place = int(is_bad.argmax())  # the header is line 1
-            problem = f'{column}: "{numbers[column][place]}" is not a number.'
-            raise UserError(f"{path}, line {place + 2}", problem, FIX)
+            row = int(is_bad.argmax())  # the header is line 1
+            problem = f'{column}: "{numbers[column][row]}" is not a number.'
+            raise UserError(f"{path}, line {row + 2}", problem, FIX)
     return numbers.assign(digits=digits.astype("Int64"))
 
 
@@ -128,30 +128,30 @@ def summary_line(table: pd.DataFrame) -> str:
     return f"{within} of {within + differs} published numbers within rounding; {others}"
 
 
-def _compare(number: dict[str, Any], found: Finding) -> dict[str, Any]:
+def _compare(number: dict[str, Any], finding: Finding) -> dict[str, Any]:
     row: dict[str, Any] = {
         key: number[key] for key in ("block", "quantity", "condition", "printed")
     }
     row |= {key: number[key] or None for key in ("model", "eval_type", "group")}
     row |= {
-        "ours": found.value,
-        "ours_printed": found.text or "",
+        "ours": finding.value,
+        "ours_printed": finding.text or "",
         "published": np.nan,
         "difference": np.nan,
         "tolerance": np.nan,
     }
-    is_within = found.text == number["printed"]
+    is_within = finding.text == number["printed"]
     if not pd.isna(number["digits"]):
         digits = int(number["digits"])
         row |= {
-            "published": float(number["printed"]) / found.scale,
-            "tolerance": 0.5 * 10.0**-digits / found.scale,
+            "published": float(number["printed"]) / finding.scale,
+            "tolerance": 0.5 * 10.0**-digits / finding.scale,
         }
-        if not np.isnan(found.value):
+        if not np.isnan(finding.value):
             row |= {
-                "ours_printed": f"{found.value * found.scale:.{digits}f}",
-                "difference": found.value - row["published"],
+                "ours_printed": f"{finding.value * finding.scale:.{digits}f}",
+                "difference": finding.value - row["published"],
             }
         is_within = abs(row["difference"]) <= row["tolerance"] + 1e-9
-    status = found.status or ("within_rounding" if is_within else "differs")
-    return row | {"status": status, "reason": "" if status == "within_rounding" else found.reason}
+    status = finding.status or ("within_rounding" if is_within else "differs")
+    return row | {"status": status, "reason": "" if status == "within_rounding" else finding.reason}

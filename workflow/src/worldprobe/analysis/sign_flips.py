@@ -84,10 +84,10 @@ def flip_signs(
             -(sums.sum(axis=1) ** 2) / (2 * np.maximum((sums**2).sum(axis=1), 1e-300))
         )
         p = np.where(p < 1.5 / total, np.minimum(p, bound), p)
-    place = -(-total // 20) - 2  # the first mean that a twentieth of all flips do not reject
-    lows.partition(place)
-    highs.partition(total - 2 - place)
-    return p, lows[:, place], highs[:, total - 2 - place]
+    rank = -(-total // 20) - 2  # the first mean that a twentieth of all flips do not reject
+    lows.partition(rank)
+    highs.partition(total - 2 - rank)
+    return p, lows[:, rank], highs[:, total - 2 - rank]
 
 
 def variances(sums: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -103,13 +103,13 @@ def variances(sums: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndar
         Each of the shape (series,).
     """
     squares = (sums - sums.sum(axis=1, keepdims=True) * shares) ** 2
-    found = np.stack([squares.sum(axis=1), (squares / shares).sum(axis=1)])
+    observed = np.stack([squares.sum(axis=1), (squares / shares).sum(axis=1)])
     # of residuals, by the part of whole clusters and that of values within them
     parts = np.stack([shares**2, shares])
     of_residuals = parts * (1 - 2 * shares) + shares**2 * parts.sum(axis=1, keepdims=True)
     expected = np.stack([of_residuals.sum(axis=1), (of_residuals / shares).sum(axis=1)])
-    whole, within = np.linalg.solve(expected, found)
-    alone = found[0] / expected[0][:, None]  # where the other one would be below 0
+    whole, within = np.linalg.solve(expected, observed)
+    alone = observed[0] / expected[0][:, None]  # where the other one would be below 0
     whole, within = (
         np.where(within < 0, alone[0], np.maximum(whole, 0)),
         np.where(whole < 0, alone[1], np.maximum(within, 0)),
@@ -138,7 +138,9 @@ def rejected(shares: np.ndarray, within: np.ndarray) -> np.ndarray:
         Shape (series, samples).
     """
     weights = tuple(shares.tolist())
-    return np.stack([_rejected(weights, round(4 * float(one)) / 4) for one in within])
+    return np.stack(
+        [_rejected(weights, round(4 * float(share_within)) / 4) for share_within in within]
+    )
 
 
 def _flips(n_clusters: int, n_flips: int) -> Iterator[np.ndarray]:

@@ -100,10 +100,13 @@ def _blocks(
         cell = pd.DataFrame({"condition": code, "alike": group.alike})
         cells = cell.groupby(["condition", "alike"]).ngroup().to_numpy()
         weight /= np.maximum(sum_by_code(is_known.astype(float), cells), 1)[:, cells]
-    known = is_known * weight
+    known_weight = is_known * weight
     with np.errstate(invalid="ignore"):
         means = pd.DataFrame(
-            (sum_by_code(np.nan_to_num(values) * known, code) / sum_by_code(known, code)).T,
+            (
+                sum_by_code(np.nan_to_num(values) * known_weight, code)
+                / sum_by_code(known_weight, code)
+            ).T,
             index=conditions,
         )
     counts = {
@@ -113,7 +116,7 @@ def _blocks(
     n_metrics, n_series = len(scored.metrics), len(scored.series)
     bounds = (np.repeat(lowest, n_series), 1.0)
     is_random = None if are_random else np.zeros(len(values), bool)
-    found = crossed_means(
+    estimates = crossed_means(
         values,
         group.cluster,
         labels,
@@ -131,23 +134,23 @@ def _blocks(
         mean=means.mean(),
         low=means.min(),
         high=means.max(),
-        std_error=found.std_error,
-        ci_low=found.ci_low,
-        ci_high=found.ci_high,
+        std_error=estimates.std_error,
+        ci_low=estimates.ci_low,
+        ci_high=estimates.ci_high,
         interval_over=[
-            over_in_words(group.interval_over, is_over) for is_over in found.over_versions
+            over_in_words(group.interval_over, is_over) for is_over in estimates.over_versions
         ],
-        status=found.status,
-        n_clusters=found.n_clusters,
-        p_versions=found.p_versions,
+        status=estimates.status,
+        n_clusters=estimates.n_clusters,
+        p_versions=estimates.p_versions,
         **{name: np.tile(count.sum(), n_metrics) for name, count in counts.items()},
     )
     if group.by_condition:
         rows = rows.assign(low=np.nan, high=np.nan, std_error=np.nan, ci_low=np.nan, ci_high=np.nan)
         rows = rows.assign(interval_over="", status="none", n_clusters=0, p_versions=np.nan)
-        for place, condition in enumerate(means.index):
-            inside = {name: np.tile(count.iloc[place], n_metrics) for name, count in counts.items()}
-            yield rows.assign(condition=str(condition), mean=means.iloc[place], **inside)
+        for index, condition in enumerate(means.index):
+            inside = {name: np.tile(count.iloc[index], n_metrics) for name, count in counts.items()}
+            yield rows.assign(condition=str(condition), mean=means.iloc[index], **inside)
 
 
 def arrange(scores: pd.DataFrame, groupings: Sequence[str] = ()) -> tuple[ScoreArrays, list[Group]]:
@@ -177,26 +180,26 @@ def arrange(scores: pd.DataFrame, groupings: Sequence[str] = ()) -> tuple[ScoreA
         .sort_values(["model", "eval_type"], ignore_index=True)
     )
     metrics = sorted(scores["metric"].unique())
-    place = pd.MultiIndex.from_frame(series).get_indexer(
+    row = pd.MultiIndex.from_frame(series).get_indexer(
         pd.MultiIndex.from_frame(scores[["model", "eval_type"]])
     )
     unit = pd.Index(units["unit"]).get_indexer(scores["unit"])
     values = np.full((len(metrics), len(series), len(units)), np.nan)
-    values[pd.Index(metrics).get_indexer(scores["metric"]), place, unit] = scores["value"].to_numpy(
+    values[pd.Index(metrics).get_indexer(scores["metric"]), row, unit] = scores["value"].to_numpy(
         float
     )
     present = np.zeros((len(series), len(units)), bool)
-    present[place, unit] = True
+    present[row, unit] = True
     cluster = units["cluster"].to_numpy()
     groups = [Group(OVERALL, ALL, np.arange(len(units)), cluster, CLUSTERS, by_condition=False)]
     for grouping in groupings:
-        for name, found in units.groupby(grouping, sort=True).indices.items():
+        for name, members in units.groupby(grouping, sort=True).indices.items():
             groups.append(
                 Group(
                     grouping,
                     str(name),
-                    np.asarray(found),
-                    cluster[found],
+                    np.asarray(members),
+                    cluster[members],
                     CLUSTERS,
                     by_condition=False,
                 )

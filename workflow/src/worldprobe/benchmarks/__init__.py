@@ -1,5 +1,5 @@
-"""Which benchmarks there are: those that installed packages name as entry points, and YAML files of
-minimal pairs.
+"""The benchmarks: those that installed packages name as entry points, and YAML files of minimal
+pairs.
 
 Each folder here is all that is one benchmark's, and its ``benchmark.py`` what the shared parts see
 of it.
@@ -33,7 +33,7 @@ GROUP = "worldprobe.benchmarks"
 OWN = ("ewok", "worldsense")
 #: Folders of a study's results that no benchmark may be called like, besides the keys of its
 #: settings.
-_FOLDERS = {"logs", "notebooks"}
+_FOLDERS = {"fetched", "logs", "notebooks"}
 
 
 @cache
@@ -49,7 +49,7 @@ def installed() -> dict[str, EntryPoint]:
     points = {
         name: EntryPoint(name, f"{__name__}.{name}.benchmark:BENCHMARK", GROUP) for name in OWN
     }
-    for point in sorted(entry_points(group=GROUP), key=lambda one: one.name):
+    for point in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         earlier = points.setdefault(point.name, point)
         if earlier.value != point.value:
             problem = f"is the name of two installed benchmarks, {earlier.value} and {point.value}."
@@ -72,7 +72,7 @@ def _with_extensions(point: EntryPoint) -> Benchmark:
     if page:
         sections = [*page.sections]
         for before, section in extensions.sections_of(benchmark.name):
-            sections.insert([one.id for one in sections].index(before) + 1, section)
+            sections.insert([other.id for other in sections].index(before) + 1, section)
         page = replace(page, sections=tuple(sections))
     return replace(benchmark, displays=tuple(displays), page=page)
 
@@ -100,8 +100,8 @@ def find(entry: str) -> Benchmark:
         benchmark = read_benchmark(path)
         taken = {*installed()}
     elif entry.endswith(".json"):
-        said = json.loads(Path(entry).read_text(encoding="utf-8"))
-        benchmark, taken = _define(Path(entry).stem, said, entry), {*installed()}
+        document = json.loads(Path(entry).read_text(encoding="utf-8"))
+        benchmark, taken = _define(Path(entry).stem, document, entry), {*installed()}
     elif entry in installed():
         benchmark = _with_extensions(installed()[entry])
         taken = {*installed()} - {entry}
@@ -195,9 +195,9 @@ def of_study(study: Study) -> list[Benchmark]:
 
 def outputs(study: Study, registry: Registry) -> list[str]:
     """Every file that a study is for, without the report."""
-    own = [path for benchmark in of_study(study) for path in benchmark.outputs(study, registry)]
+    paths = [path for benchmark in of_study(study) for path in benchmark.outputs(study, registry)]
     return [
-        *own,
+        *paths,
         *extensions.outputs(study),
         *display_files(study, registry, "table"),
         *display_files(study, registry, "figure"),
@@ -205,15 +205,15 @@ def outputs(study: Study, registry: Registry) -> list[str]:
 
 
 def page_files(study: Study, models: Sequence[str]) -> list[PageFiles]:
-    """What each part of the study's report is built from; a benchmark without a page, or about
-    which no model is asked, has no part.
+    """Input files of each part of the study's report. A benchmark without a page, or about which no
+    model is asked, has no part.
 
     Args:
         study: a validated study.
         models: ids of those that have answers.
     """
-    found = [benchmark.page.files(study, models) for benchmark in of_study(study) if benchmark.page]
-    return [files for files in found if files is not None]
+    pages = [benchmark.page.files(study, models) for benchmark in of_study(study) if benchmark.page]
+    return [files for files in pages if files is not None]
 
 
 def display_files(study: Study, registry: Registry, kind: str, suffix: str = "") -> list[str]:
@@ -225,13 +225,15 @@ def display_files(study: Study, registry: Registry, kind: str, suffix: str = "")
         kind: "table" or "figure".
         suffix: one form alone, e.g. ``svg`` (all).
     """
-    found = []
+    paths = []
     for benchmark in of_study(study):
         root = StudyPaths.of(study).benchmark(benchmark.name)
-        found += [
-            path for one in benchmark.wanted(study, registry, kind) for path in one.paths(root)
+        paths += [
+            path
+            for display in benchmark.wanted(study, registry, kind)
+            for path in display.paths(root)
         ]
-    return [path for path in found if path.endswith(suffix)]
+    return [path for path in paths if path.endswith(suffix)]
 
 
 def answers(study: Study, model: str) -> list[str]:
@@ -271,11 +273,11 @@ def without(study: Study, missing: Collection[str]) -> Study:
 
 
 def downloads(study: Study) -> dict[str, str]:
-    """What a study needs from elsewhere besides models: file or name of a baseline -> the file
-    that its fetch makes.
+    """Downloads of a study besides models: file or name of a baseline -> the file that its fetch
+    makes.
     """
     needed = [benchmark.downloads(study) for benchmark in of_study(study)]
-    return {name: path for one in needed for name, path in one.items()}
+    return {name: path for files in needed for name, path in files.items()}
 
 
 def without_downloads(study: Study, names: Collection[str]) -> Study:
@@ -298,22 +300,6 @@ def without_downloads(study: Study, names: Collection[str]) -> Study:
     changed = {name: block for name, block in blocks.items() if block is not None}
     left_out = {name: None for name in gone if name not in kept}
     return {**study, **changed, **left_out, "benchmarks": kept}
-
-
-def outdated(study: Study, missing: Collection[str], registry: Registry) -> list[str]:
-    """What the study would make if no model were missing and cannot make without them: if it is
-    there, it is of an earlier run.
-
-    What models answered is never outdated.
-
-    Args:
-        study: a validated study.
-        missing: ids of models without answers.
-        registry: model id -> card.
-    """
-    found = (path for model in all_models(study) for path in answers(study, model))
-    kept = {*outputs(without(study, missing), registry), *found}
-    return [path for path in outputs(study, registry) if path not in kept]
 
 
 def complete_registry(
@@ -342,26 +328,26 @@ def benchmark_of(summaries: Path | str) -> Benchmark:
     kind = table_name(summaries)
     if benchmark := _defined_in(summaries):
         return benchmark
-    with_page = {name: one for name, one in benchmarks().items() if one.page}
-    known = {
-        one.page.summary.contract.Config.name: one
-        for one in with_page.values()
-        if one.page and not one.scores
+    with_page = {name: candidate for name, candidate in benchmarks().items() if candidate.page}
+    by_table = {
+        candidate.page.summary.contract.Config.name: candidate
+        for candidate in with_page.values()
+        if candidate.page and not candidate.scores
     }
     stated = (
         str(read_provenance(summaries).details.get("benchmark")) if kind else ""
     )  # summaries of scores have one contract
-    if stated not in with_page and kind not in known:
+    if stated not in with_page and kind not in by_table:
         raise UserError(
             summaries,
-            f"contains {kind or 'no table'}, not {' or '.join(known)}.",
+            f"contains {kind or 'no table'}, not {' or '.join(by_table)}.",
             "Give the summary table of a benchmark.",
         )
-    return with_page.get(stated) or known[kind]
+    return with_page.get(stated) or by_table[kind]
 
 
 def facts_of(benchmark: Benchmark) -> dict[str, Any]:
-    """What the provenance of a benchmark's scores and means says, so that ``benchmark_of`` and
+    """Provenance details of a benchmark's scores and means, by which ``benchmark_of`` and
     ``scored_in`` find it.
     """
     return {"benchmark": benchmark.name} | (
@@ -375,13 +361,17 @@ def scored_in(path: Path | str) -> Benchmark | None:
     """
     from worldprobe.contracts import table_name
 
-    by_table = {one.scores.Config.name: one for one in benchmarks().values() if one.scores}
+    by_table = {
+        benchmark.scores.Config.name: benchmark
+        for benchmark in benchmarks().values()
+        if benchmark.scores
+    }
     return _defined_in(path) or by_table.get(table_name(path))
 
 
 def find_analysis(path: Path | str, command: str) -> tuple[Analysis, Benchmark | None]:
-    """What a command does with a file of answers, and the benchmark that they are of; None where an
-    extension does it.
+    """The function of a command for a file of answers, and the benchmark that they are of. None
+    where an extension does it.
 
     Args:
         path: the file.
@@ -392,14 +382,18 @@ def find_analysis(path: Path | str, command: str) -> tuple[Analysis, Benchmark |
     """
     from worldprobe.contracts import table_name
 
-    known = benchmarks().values()
-    named = [one for one in known if str(path).endswith(one.answer_files)]
-    if found := (named[0] if named else scored_in(path)):
-        return found.analysed[command], found
+    candidates = benchmarks().values()
+    named = [benchmark for benchmark in candidates if str(path).endswith(benchmark.answer_files)]
+    if owner := (named[0] if named else scored_in(path)):
+        return owner.analysed[command], owner
     kind = table_name(path)
     if command == "compare" and (added := extensions.comparing(kind)):
         return added, None
-    by_table = {table.Config.name: one for one in known for table in one.answer_tables}
+    by_table = {
+        table.Config.name: benchmark
+        for benchmark in candidates
+        for table in benchmark.answer_tables
+    }
     if kind not in by_table:
         problem = f"contains {kind or 'no table'}, not scores, {' or '.join(by_table)}."
         raise UserError(path, problem, "Give what models answered, as a benchmark's tables.")
@@ -420,7 +414,7 @@ def _defined_in(table: Path | str) -> Benchmark | None:
 
 def _define(name: str, definition: Mapping[str, Any], where: str) -> Benchmark:
     """The benchmark without code of a name, as its YAML file once said it."""
-    from worldprobe.minimal_pairs import MinimalPairs, describe
+    from worldprobe.minimal_pairs import MinimalPairs, make_benchmark
     from worldprobe.settings import Source, parse
 
-    return describe(name, parse(MinimalPairs, definition, [Source(where, definition)]))
+    return make_benchmark(name, parse(MinimalPairs, definition, [Source(where, definition)]))

@@ -128,12 +128,36 @@ def _with_files(error: UserError, call: parsing.Call) -> UserError:
     functions below the commands see tables, not files.
     """
     errors = errors_of(error)
-    files = [call.places.get(one.where, []) for one in errors]
+    files = [call.places.get(fault.where, []) for fault in errors]
     named = [
-        UserError(found[0], one.problem, one.fix) if len(found) == 1 and found[0].is_file() else one
-        for one, found in zip(errors, files, strict=True)
+        UserError(paths[0], fault.problem, fault.fix)
+        if len(paths) == 1 and paths[0].is_file()
+        else fault
+        for fault, paths in zip(errors, files, strict=True)
     ]
     return named[0] if len(named) == 1 else CombinedError(named)
+
+
+def run(words: Sequence[str]) -> int:
+    """Run one command, and give its status.
+
+    Args:
+        words: of the command line.
+
+    Raises:
+        UserError: what the user can fix; others as they are.
+    """
+    call = parse(words)
+    if call is None:
+        return 0
+    try:
+        call.check_outputs()
+        return call.run() or 0
+    except UserError as error:
+        reported = lack_of_memory(error) or _with_files(error, call)
+        if reported is error:
+            raise
+        raise reported from error
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -148,23 +172,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    call = None
     try:
         with Preemption():
-            call = parse(words)
-            if call is None:
-                return 0
-            call.check_outputs()
-            code = call.run() or 0
+            code = run(words)
             print(end="", flush=True)
             return code
     except BrokenPipeError:  # its reader has gone (``| head -1``)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except UserError as error:
-        told = lack_of_memory(error) or (_with_files(error, call) if call else error)
         with contextlib.suppress(OSError):
-            print(told.lines(), file=sys.stderr)
+            print(error.lines(), file=sys.stderr)
         return 2
     except Exception as error:
         lacking = (

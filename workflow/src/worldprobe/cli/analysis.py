@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from cyclopts import App
 
 from worldprobe.benchmarks import benchmark_of, facts_of, find_analysis
+from worldprobe.cli import options
 from worldprobe.cli.options import (
     Answers,
     Cluster,
@@ -22,13 +23,14 @@ from worldprobe.cli.options import (
     ReplicateModels,
     Sets,
     SkinFolder,
+    answered,
     missing_models,
     named_groups,
 )
-from worldprobe.cli.options import password as password_of
 from worldprobe.errors import TooLittleError, UserError
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
+from worldprobe.missing import read_missing
 from worldprobe.paths import RESOURCES, materials_place
 from worldprobe.provenance import TOO_LITTLE, made, of_rehearsal
 
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from worldprobe.analysis.reproduction import Checked
-    from worldprobe.benchmark import Benchmark, Computed
+    from worldprobe.benchmark import Analysis, Benchmark, Computed
     from worldprobe.contracts import Table
     from worldprobe.provenance import Provenance
 
@@ -63,23 +65,33 @@ class Step:
         missing: Sequence[str] = (),
         others: Mapping[str, Path] | None = None,
     ) -> None:
-        self.method, self.judgements, self.missing, self.others = (
-            method,
-            list(judgements),
-            missing,
-            dict(others or {}),
-        )
+        self.method, self.others = method, dict(others or {})
+        self.given, self.judgements, self.missing = list(judgements), list(judgements), missing
+        self.lacks_answers = any(map(read_missing, self.given))
         self.details: dict[str, Any] = {}
         self.seed: int | None = None
         self.canary: str | None = None
 
-    def take(self, computed: Computed, benchmark: Benchmark | None) -> None:
+    def answers(self) -> list[Path]:
+        """The tables that are there; the output names the models of the others as missing.
+
+        Raises:
+            TooLittleError: none is there.
+        """
+        self.judgements, without = answered(self.given)
+        self.missing = [*self.missing, *without]
+        return self.judgements
+
+    def is_of(self, analysis: Analysis, benchmark: Benchmark | None) -> None:
+        """What the output says of the benchmark, also where it has no rows."""
+        self.method = analysis.method
+        self.details |= facts_of(benchmark) if benchmark and benchmark.scores else {}
+
+    def take(self, computed: Computed) -> None:
         """What the output says of what a benchmark, or an extension, computed."""
         self.others |= computed.inputs
         self.seed = computed.seed
         self.details |= {**computed.details, **missing_models(self.missing, computed.models)}
-        if benchmark and benchmark.scores:
-            self.details |= facts_of(benchmark)
 
     def provenance(
         self, packages: Sequence[str], details: Mapping[str, Any] | None = None
@@ -112,7 +124,8 @@ class Step:
 
     @contextmanager
     def or_nothing(self, *outputs: tuple[type[Table], Path | None]) -> Iterator[None]:
-        """Write tables without rows that say why, where answers say nothing about what is computed.
+        """Write tables without rows that say why, where answers say nothing about what is computed,
+        or where some are missing without which nothing can be.
 
         Args:
             outputs: contracts and files, of which one that is no table is refused as before.
@@ -121,7 +134,9 @@ class Step:
 
         try:
             yield
-        except TooLittleError as error:
+        except UserError as error:
+            if not (self.lacks_answers or isinstance(error, TooLittleError)):
+                raise
             for contract, out in outputs:
                 if out is None or out.suffix != ".parquet":
                     raise
@@ -153,11 +168,13 @@ def summarize(
     from worldprobe.report.model_names import counted
 
     stated = {"cluster": cluster, "average": average, "sets": sets, "skin_folder": skin_folder}
+    step = Step(0, answers, missing)
+    answers = step.answers()
     analysis, benchmark = find_analysis(answers[0], "summarize")
-    options = understood(analysis.compute, stated, answers[0], benchmark)
-    computed = analysis.compute(answers, **options)
-    step = Step(analysis.method, answers, missing)
-    step.take(computed, benchmark)
+    chosen = understood(analysis.compute, stated, answers[0], benchmark)
+    computed = analysis.compute(answers, **chosen)
+    step.is_of(analysis, benchmark)
+    step.take(computed)
     step.write(computed.table, analysis.contract, out, ["scipy"])
     for warning in computed.warnings:
         LOGGER.warning("%s", warning)
@@ -223,12 +240,14 @@ def compare(
         "sets": sets,
         "skin_folder": skin_folder,
     }
+    step = Step(0, answers, missing)
+    answers = step.answers()
     analysis, benchmark = find_analysis(answers[0], "compare")
-    options = understood(analysis.compute, stated, answers[0], benchmark)
-    step = Step(analysis.method, answers, missing)
+    chosen = understood(analysis.compute, stated, answers[0], benchmark)
+    step.is_of(analysis, benchmark)
     with step.or_nothing((analysis.contract, out)):
-        computed = analysis.compute(answers, **options)
-        step.take(computed, benchmark)
+        computed = analysis.compute(answers, **chosen)
+        step.take(computed)
         write_comparisons(
             step, computed.table, analysis.contract, out, {}, computed.template, computed.shown
         )
@@ -320,7 +339,7 @@ def check(
         )
     stated: dict[str, Any] = {"coefficients": coefficients, "items": items}
     stated |= {"materials": materials_place(materials)} if materials else {}
-    stated |= {"password": password_of(password)} if materials else {}
+    stated |= {"password": options.password(password)} if materials else {}
     given = understood(benchmark.reproduce, stated, summaries, benchmark)
     checked: Checked = benchmark.reproduce(summaries, published, **given)
     provenance = made(

@@ -14,6 +14,7 @@ from worldprobe.cli.options import Missing, Registry, pairs_of
 from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
+from worldprobe.missing import present
 from worldprobe.paths import REGISTRY, Place, shipped_file
 
 app = App(name="archive", help="Pack a finished study, and draw it again without its models.")
@@ -58,21 +59,24 @@ def record_study(
         LOGGER.warning("there is no folder %s, so what answers cost is left out", answers)
     made = [origin.provenance for origin in read_origins(tables)]
     spent = cost_by_model(answers, made) if answers else {}
-    roster = Roster().with_trained(list(trained))
+    roster = Roster().with_trained(present(map(Path, trained))[0])
+    lacking = [provenance.details.get("missing_models", {}) for provenance in made]
     cards = recorded_cards(read_registry(shipped_file(registry)), study, models_in(tables))
     definitions = {
-        entry: one.definition for entry in study["benchmarks"] if (one := find(entry)).definition
+        entry: benchmark.definition
+        for entry in study["benchmarks"]
+        if (benchmark := find(entry)).definition
     }
-    said = Record(
+    record = Record(
         __version__,
         study,
         cards,
-        pairs_of(missing),
-        {model: one.parameters for model, one in roster.models.items() if one.parameters},
+        pairs_of(missing) | {model: why for reasons in lacking for model, why in reasons.items()},
+        {name: model.parameters for name, model in roster.models.items() if model.parameters},
         to_plain(read_run_times(benchmarks), spent),
         definitions,
     )
-    write_text(out, said.to_json())
+    write_text(out, record.to_json())
 
 
 @app.command
@@ -87,6 +91,6 @@ def unpack(archive: Place, /, *, as_drawn: Files = (), out: Path) -> None:
         as_drawn: files of tables and figures to take over as they were drawn
         out: note in the study's folder that says where it is from (JSON), written last
     """
-    from worldprobe.operations.archived import unpack as put
+    from worldprobe.operations import archived
 
-    put(archive, out, as_drawn)
+    archived.unpack(archive, out, as_drawn)

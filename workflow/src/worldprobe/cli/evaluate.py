@@ -4,13 +4,12 @@ result for others, and ranks.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import is_dataclass
-from dataclasses import replace as changed
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -27,7 +26,7 @@ from worldprobe.cli.options import Registry, between, deferred
 from worldprobe.cli.parsing import option_of
 from worldprobe.cli.report import Contents, build
 from worldprobe.errors import UserError
-from worldprobe.extensions import load, pages
+from worldprobe.extensions import are_own, load, options_of_evaluation, pages
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import folder_of
@@ -61,10 +60,13 @@ def options_class() -> type[Block]:
 
     from worldprobe.settings.blocks import MADE, Block
 
+    classes = options_of_evaluation()
+    for name, benchmark in {} if are_own() else benchmarks().items():
+        if benchmark.evaluation and (kind := benchmark.evaluation.options):
+            classes[name] = benchmark.title, kind
     fields: dict[str, Any] = {
-        name: (Annotated[kind, Parameter(group=one.title)], kind())
-        for name, one in benchmarks().items()
-        if one.evaluation and (kind := one.evaluation.options)
+        name: (Annotated[kind, Parameter(group=title)], kind())
+        for name, (title, kind) in classes.items()
     }
     made = type("Made", (Block,), {"model_config": {**Block.model_config, **MADE}})
     return create_model("BenchmarkOptions", __base__=made, **fields)
@@ -104,7 +106,7 @@ def evaluate(
     from worldprobe.report.results import SCHEMA_VERSION, check_result, describe, merge_results
 
     chosen = named_benchmarks(benchmark)
-    refuse_what_does_nothing(options, [one.name for one in chosen])
+    refuse_what_does_nothing(options, [benchmark.name for benchmark in chosen])
     loaded = set_up(model, registry, setup)
     name = loaded.name
     refuse_stand_in(loaded)
@@ -115,22 +117,25 @@ def evaluate(
     evaluated = Evaluated(loaded, work, None, step, limit, loaded.offers())
     evaluations, skipped = able(evaluated, chosen)
     settled = {
-        each: one.settle(getattr(options, each, None), limit) for each, one in evaluations.items()
+        each: evaluation.settle(getattr(options, each, None), limit)
+        for each, evaluation in evaluations.items()
     }
     out = out or work / "result.json"
     earlier = read_earlier(out, replace)
-    evaluation: dict[str, Any] = {
+    result: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "worldprobe_version": __version__,
-        "options": {each: stated_options(one, limit) for each, one in settled.items()},
+        "options": {each: stated_options(block, limit) for each, block in settled.items()},
     }
-    refuse_to_lose(out, asked_otherwise(earlier, evaluation), replace)
+    refuse_to_lose(out, asked_otherwise(earlier, result), replace)
     with kept_loaded():
-        for each, one in evaluations.items():
-            found = one.run(changed(evaluated, folder=work / each, options=settled[each]))
-            evaluation = merge_results(evaluation, found)
-    refuse_to_lose(out, asked_otherwise(earlier, evaluation), replace)
-    if differing := made_otherwise(earlier, evaluation):
+        for each, evaluation in evaluations.items():
+            part = evaluation.run(
+                dataclasses.replace(evaluated, folder=work / each, options=settled[each])
+            )
+            result = merge_results(result, part)
+    refuse_to_lose(out, asked_otherwise(earlier, result), replace)
+    if differing := made_otherwise(earlier, result):
         refuse_to_lose(out, differing, replace)
         if lost := sorted(earlier.get("options", {}).keys() - evaluations):
             problem = f"has numbers of {' and '.join(lost)} with other {', '.join(differing)}."
@@ -139,17 +144,17 @@ def evaluate(
                 out, problem, f"Name all with --benchmark {named}, or another folder with --work."
             )
         earlier = {}
-    evaluation = merge_results(earlier, evaluation)
-    check_result(evaluation, str(out))
-    write_text(out, json.dumps(evaluation, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-    sources = [one.source for one in chosen if one.source]
-    page = write_page(evaluation, work, out.with_name("report.html"), registry, sources)
+    result = merge_results(earlier, result)
+    check_result(result, str(out))
+    write_text(out, json.dumps(result, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    sources = [benchmark.source for benchmark in chosen if benchmark.source]
+    page = write_page(result, work, out.with_name("report.html"), registry, sources)
     findings = {
-        one.name: findings_of(one, work / one.name, registry)
-        for one in chosen
-        if one.name in evaluations
+        benchmark.name: findings_of(benchmark, work / benchmark.name, registry)
+        for benchmark in chosen
+        if benchmark.name in evaluations
     }
-    described = [describe(evaluation, name, findings[name]) for name in evaluations]
+    described = [describe(result, name, findings[name]) for name in evaluations]
     print("\n\n".join([*described, *skipped]))
     print(f"JSON result: {out}\nReport: {page}")
 
@@ -181,8 +186,8 @@ def write_page(
     )
     linked = []
     for name, find in pages().items():
-        if found := load(find)(parts, sources):
-            words, function, files = found
+        if command := load(find)(parts, sources):
+            words, function, files = command
             how = {"registry": registry, "title": title, "out": place.with_name(name)}
             step(words, function, files, **how)
             linked.append(name)
@@ -421,7 +426,7 @@ def step(words: str, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs
 
 
 def _flat(value: Any) -> list[Any]:
-    return [text for one in value for text in _flat(one)] if isinstance(value, list) else [value]
+    return [text for part in value for text in _flat(part)] if isinstance(value, list) else [value]
 
 
 def _as_options(hints: Mapping[str, Any], arguments: Mapping[str, Any]) -> Iterator[str]:
@@ -436,7 +441,7 @@ def _as_options(hints: Mapping[str, Any], arguments: Mapping[str, Any]) -> Itera
             yield from value.words()
         elif hasattr(value, "model_dump"):
             yield from option_words(value.model_dump(exclude_defaults=True))
-        elif is_dataclass(value):
+        elif dataclasses.is_dataclass(value):
             yield from _as_options({}, vars(value))
         elif value:
             notes = getattr(hints.get(name), "__metadata__", ())
@@ -549,8 +554,8 @@ def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: 
         )
 
     paths = sorted(
-        Path(place, "result.json")
-        for place, _, names in os.walk(folder, onerror=refuse)
+        Path(directory, "result.json")
+        for directory, _, names in os.walk(folder, onerror=refuse)
         if "result.json" in names
     )
     if not paths:

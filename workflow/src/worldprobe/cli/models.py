@@ -210,7 +210,7 @@ def import_(file: Path, /, *, out: OutFolder) -> None:
     import_file(file, out)
 
 
-def _card(name: str, place: Path) -> dict[str, Any]:
+def _card(name: str, registry_file: Path) -> dict[str, Any]:
     """The registry's entry of a model that can be fetched; of a hub id that is not in it, the id
     alone.
 
@@ -219,10 +219,14 @@ def _card(name: str, place: Path) -> dict[str, Any]:
     """
     from worldprobe.settings import read_registry
 
-    registry = read_registry(place) if "/" not in name and not name.startswith(HUB_PREFIX) else {}
+    registry = (
+        read_registry(registry_file) if "/" not in name and not name.startswith(HUB_PREFIX) else {}
+    )
     if name not in registry:
         if registry and not HUB_ID.fullmatch(name):
-            card(registry, name, place)  # neither a hub id nor a model: says which models there are
+            card(
+                registry, name, registry_file
+            )  # neither a hub id nor a model: says which models there are
         return {"checkpoint": name}
     entry = registry[name]
     if entry.get("control"):

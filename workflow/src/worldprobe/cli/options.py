@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from inspect import Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from cyclopts import Parameter
 
 from worldprobe.archives import EXPORT_VARIABLE
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError, UserError
+from worldprobe.missing import present
 from worldprobe.paths import Place
 
 if TYPE_CHECKING:
@@ -26,10 +27,20 @@ MOST = 10_000
 #: Marks an output that is a folder: it may replace what the same command wrote.
 FOLDER = "output folder"
 
-
 #: Marks an argument whose type is a block of settings: an option for each of its keys, with the
 #: block's default, bounds and text.
 KEYS = Parameter(name="*")
+
+
+def contains(hint: Any, *parts: Any) -> bool:
+    """Whether a type is one of some types or marks, or has one in its arguments.
+
+    >>> contains(Sequence[Annotated[Path, FOLDER]] | None, FOLDER), contains(list[int], float)
+    (True, False)
+    """
+    return any(hint is part for part in parts) or any(
+        contains(inner, *parts) for inner in get_args(hint)
+    )
 
 
 @dataclass(frozen=True)
@@ -41,7 +52,7 @@ class Bounds:
 
     def __call__(self, hint: Any, tokens: Sequence[Token]) -> Any:
         """The option's value; cyclopts says which option it is when this raises."""
-        numbers = [self.read(token.value, "float" not in str(hint)) for token in tokens]
+        numbers = [self.read(token.value, not contains(hint, float)) for token in tokens]
         kind = get_origin(hint)
         return (
             tuple(numbers) if kind is tuple else numbers if kind in (list, Sequence) else numbers[0]
@@ -338,6 +349,25 @@ def export_password(is_encrypted: bool) -> str | None:
             "--encrypt", "needs a password.", f"Set the environment variable {EXPORT_VARIABLE}."
         )
     return word if is_encrypted else None
+
+
+def answered(tables: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """The tables of answers that are there, and the models of the others, as ``--missing`` names
+    them.
+
+    Args:
+        tables: of answers, or files in their place that say why they are missing.
+
+    Raises:
+        TooLittleError: none is there.
+    """
+    there, missing = present(tables)
+    reasons = {model.name: model.reason for model in missing}
+    if missing and not there:
+        listed = "; ".join(f"{name}: {why}" for name, why in reasons.items())
+        problem = f"none of the models has answers ({listed})."
+        raise TooLittleError(tables[0], problem, "Repair that, and run again.")
+    return there, [f"{name}={why}" for name, why in reasons.items()]
 
 
 def missing_models(missing: Iterable[str], present: Iterable[str]) -> dict[str, dict[str, str]]:

@@ -24,9 +24,10 @@ from cyclopts.exceptions import (
     ValidationError,
 )
 
-from worldprobe.cli.options import FOLDER
+from worldprobe.cli.options import FOLDER, contains
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import check_place
+from worldprobe.paths import PATH_OR_NAME
 
 if TYPE_CHECKING:
     from cyclopts import App, Argument
@@ -71,7 +72,8 @@ class Call:
             name: [
                 Path(text)
                 for text in _flat(value)
-                if "Path" in str(hints[name]) or str(text).endswith((".yaml", ".yml"))
+                if contains(hints[name], Path, PATH_OR_NAME)
+                or str(text).endswith((".yaml", ".yml"))
             ]
             for name, value in values.items()
         }
@@ -99,17 +101,17 @@ class Call:
         for argument, paths in self.places.items():
             for path in paths:
                 if argument == "out" or argument.endswith("_out"):
-                    is_folder = FOLDER in str(hints[argument]) and path.suffix != ".zip"
+                    is_folder = contains(hints[argument], FOLDER) and path.suffix != ".zip"
                     if not is_folder or path.name in ("", ".."):
                         check_place(path)
                     outputs.append(("--" + argument.replace("_", "-"), path))
                 elif os.path.exists(path):  # False where it is too long
                     _check_is_regular(path)
                     inputs.append((argument, path))
-        for place, (option, path) in enumerate(outputs):
-            for other, twin in outputs[:place]:
+        for number, (option, path) in enumerate(outputs):
+            for earlier, twin in outputs[:number]:
                 if path.resolve() == twin.resolve():
-                    problem = f"is named by {other} too; one would overwrite the other."
+                    problem = f"is named by {earlier} too; one would overwrite the other."
                     raise UserError(f"{option} {path}", problem, "Name two files.")
             _check_is_no_input(option, path, inputs)
 
@@ -136,8 +138,8 @@ def _flat(value: Any) -> Iterator[str | Path]:
     if isinstance(value, str | Path) and value != "":
         yield value
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _flat(one)
+        for part in value:
+            yield from _flat(part)
 
 
 def _check_is_regular(path: Path) -> None:

@@ -13,7 +13,9 @@ from cyclopts import App, Parameter
 from worldprobe.benchmarks import OWN, benchmark_of, benchmarks
 from worldprobe.cli.options import Names, Registry, deferred
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe.extensions import are_own, options_of_displays
 from worldprobe.files import read_text, write_text
+from worldprobe.missing import present
 from worldprobe.paths import REGISTRY, Place, StudyPaths, shipped_file
 from worldprobe.provenance import is_rehearsed
 
@@ -234,7 +236,10 @@ def options_class() -> type[Block]:
     from worldprobe.settings.blocks import MADE, Block
 
     fields: dict[str, Any] = {}
-    for option in (option for display in declared_displays() for option in display.options):
+    options = options_of_displays()
+    if not are_own():
+        options += [option for display in declared_displays() for option in display.options]
+    for option in options:
         fields.setdefault(option.name, (Annotated[str | None, Parameter(help=option.help)], None))
     made = type("Made", (Block,), {"model_config": {**Block.model_config, **MADE}})
     return create_model("DisplayOptions", __base__=made, **fields)
@@ -288,7 +293,7 @@ def figure(
     draw_figure(
         display,
         tables,
-        _roster(registry).with_trained(list(trained)),
+        _roster(registry).with_trained(present(map(Path, trained))[0]),
         out,
         **options_of(display, chosen),
     )
@@ -321,7 +326,7 @@ def find_display(kind: str, name: str, tables: Sequence[str]) -> Display:
             f"is built from {needed}.",
             f"Give {len(display.inputs)} tables in this order.",
         )
-    fitting = [name for name, one in displays.items() if _takes(one, tables)]
+    fitting = [name for name, candidate in displays.items() if _takes(candidate, tables)]
     if fitting and name not in fitting:
         raise UserError(
             f"worldprobe {kind} {name}",
@@ -335,7 +340,7 @@ def _takes(display: Display, tables: Sequence[str]) -> bool:
     """Whether files have the tables and columns that a display is built from; rows are not read."""
     from worldprobe.contracts import fits
 
-    contracts = [one.contract for one in display.inputs]
+    contracts = [source.contract for source in display.inputs]
     return len(tables) == len(contracts) and all(map(fits, tables, contracts))
 
 

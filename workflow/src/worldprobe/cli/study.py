@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import sys
+import traceback
+from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
+from typing import Annotated
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from worldprobe.benchmarks import settings_classes
 from worldprobe.cli.options import ConfigFiles
 from worldprobe.errors import UserError, raise_all
 from worldprobe.log import LOGGER
-from worldprobe.paths import LISTING, REGISTRY, REPOSITORY, RESULTS, shipped_file
+from worldprobe.missing import Stage
+from worldprobe.paths import LISTING, REGISTRY, REPOSITORY, shipped_file
 
+#: What a job is missing for that was ended before it could say why.
+SILENT = "its job was ended: killed, or out of memory or time"
 config = App(name="config", help="Check configuration files.")
 
 
@@ -55,9 +65,13 @@ def check(files: list[Path], /) -> None:
             if problems
             else read_study(settings, files, settings_classes)["models"]
         )
-        if not wrong and isinstance(models, list) and all(isinstance(one, str) for one in models):
-            known = read_registry(registry)
-            problems += model_problems(models, known, sources, str(registry))
+        if (
+            not wrong
+            and isinstance(models, list)
+            and all(isinstance(model, str) for model in models)
+        ):
+            cards = read_registry(registry)
+            problems += model_problems(models, cards, sources, str(registry))
         problems += wrong
     try:
         read_site(shipped_file(Path("config/cluster.yaml")), os.environ)
@@ -83,20 +97,76 @@ def _number(count: int, thing: str) -> str:
     return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
-def fetch(source: str, /, *, sources: Path = LISTING, out: Path) -> None:
+def attempt(
+    name: str,
+    command: list[str],
+    /,
+    *,
+    stage: Stage = "ask",
+    tries_left: int | None = None,
+    inputs: Annotated[Sequence[Path], Parameter(consume_multiple=True)] = (),
+    as_folder: bool = False,
+) -> int:
+    """Run a command whose results a study can do without: attempt NAME [--OPTIONS] -- COMMAND ...
+
+    Where it fails for the last time, or what it needs is missing, its results say why they are
+    missing, and what is made of them says so, too. Rules call it, so that a run goes on.
+
+    Args:
+        name: the model, file or baseline
+        command: the command, with its results after --out, or after --note
+        stage: what fails: fetching it, or asking or training a model
+        tries_left: how often it may be tried, this time included; 0: it was ended every time, and
+            is given up (default: it fails as any command does)
+        inputs: what it needs
+        as_folder: its results are folders
+    """
+    from worldprobe.cli import run
+    from worldprobe.missing import Missing, read_missing, write_missing
+
+    why = next(filter(None, map(read_missing, inputs)), None)
+    if why is None and tries_left == 0:
+        why = Missing(name, SILENT, stage)
+    if why is None:
+        try:
+            return run(command)
+        except Exception as error:
+            if tries_left != 1:
+                raise
+            user_error = error if isinstance(error, UserError) else None
+            reason = (
+                user_error.problem.rstrip(".") if user_error else f"{type(error).__name__}: {error}"
+            )
+            print(user_error.lines() if user_error else traceback.format_exc(), file=sys.stderr)
+            why = Missing(name, " ".join(reason.split()), stage)
+    named = "--note" if "--note" in command else "--out|--.*-out"
+    for number, option in enumerate(command):
+        if re.fullmatch(named, option):
+            for output in takewhile(lambda word: not word.startswith("--"), command[number + 1 :]):
+                write_missing(Path(output), why, as_folder)
+    LOGGER.warning("%s is missing: %s", why.name, why.reason)
+    return 0
+
+
+def fetch(source: str, /, *, sources: Path = LISTING, note: Path | None = None, out: Path) -> None:
     """Download a file that resources/sources.yaml lists.
 
     Args:
         source: name of the file in the listing; of a source with several files NAME/PART
         sources: YAML listing of the files that may be downloaded
+        note: where to note which file is there (JSON)
         out: where to keep the downloaded file
     """
+    from worldprobe.files import write_text
     from worldprobe.sources import download, read_source
 
     listed = read_source(shipped_file(sources), source)
     LOGGER.info("terms: %s", listed.licence)
     download(listed.url, listed.sha256, out, listed.md5)
     LOGGER.info("%s is at %s", source, out)
+    if note:
+        facts = {"source": source, "file": str(out), "sha256": listed.sha256}
+        write_text(note, f"{json.dumps(facts)}\n")
 
 
 def workflow() -> None:
@@ -108,21 +178,18 @@ def workflow() -> None:
     print(REPOSITORY / "workflow" / "Snakefile")
 
 
-def status(
-    *, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Path = Path()
-) -> None:
+def status(*, configfile: ConfigFiles = (), directory: Path = Path()) -> None:
     """Print whether each model of a study is done, failed, unfinished or not begun, and why.
 
     It reads the results and the logs. `snakemake -n --quiet rules` counts the jobs that are left.
 
     Args:
         directory: working folder, as given to snakemake
-        prefix: prefix of the module, where another workflow uses this one as a module with a prefix
     """
     from worldprobe.operations.settings import read_files
     from worldprobe.operations.status import progress
 
-    study, *_ = read_files(configfile, (prefix / RESULTS).as_posix())
+    study, *_ = read_files(configfile)
     print(f"Study {study['study']}")
     lines = progress(study, directory)
     if not lines:

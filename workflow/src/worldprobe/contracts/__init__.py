@@ -28,7 +28,7 @@ KINDS = {"str": "text", "int": "whole numbers", "float": "numbers", "bool": "tru
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """What a column may contain.
+    """The type of a column and the rules of its values.
 
     Attributes:
         kind: its type, by the annotation.
@@ -103,11 +103,11 @@ class Table:
         }
         if unknown := [name for name, kind in declared.items() if kind not in KINDS]:
             raise TypeError(f"{cls.__name__}.{unknown[0]} has none of the types {', '.join(KINDS)}")
-        own = {
+        new_columns = {
             name: replace(cls.__dict__.get(name, column()), kind=kind)
             for name, kind in declared.items()
         }
-        cls.columns = cls.columns | own
+        cls.columns = cls.columns | new_columns
 
 
 #: Values are quoted in messages up to this length: more would be a text, and texts may be
@@ -142,10 +142,10 @@ def check_columns(schema: arrow.Schema, contract: type[Table]) -> None:
     if surplus := [name for name in names if name not in wanted]:
         raise ContractError(f'it has a column "{surplus[0]}" that does not belong to the table')
     for name in names:
-        found, column = schema.field(name).type, wanted[name]
-        if not _fits(found, column):
+        arrow_type, column = schema.field(name).type, wanted[name]
+        if not _fits(arrow_type, column):
             raise ContractError(
-                f'column "{name}" contains {_in_words(found)} instead of {KINDS[column.kind]}'
+                f'column "{name}" contains {_in_words(arrow_type)} instead of {KINDS[column.kind]}'
             )
 
 
@@ -182,12 +182,12 @@ def check_rows(
 #: message says so.
 _RULES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any], str]]] = {
     "isin": (
-        lambda values, known: compute.invert(
-            compute.is_in(values, value_set=arrow.array(list(known)).cast(values.type))
+        lambda values, allowed: compute.invert(
+            compute.is_in(values, value_set=arrow.array(list(allowed)).cast(values.type))
         ),
-        lambda known: (
+        lambda allowed: (
             "is not one of"
-            f" {', '.join(repr(one) if isinstance(one, str) else f'{one:g}' for one in known)}"
+            f" {', '.join(repr(v) if isinstance(v, str) else f'{v:g}' for v in allowed)}"
         ),
     ),
     "ge": (compute.less, lambda bound: f"is not at least {bound:g}"),
@@ -245,20 +245,20 @@ def _refuse(name: str, values: Any, wrong: Any, problem: str) -> None:
     count = compute.sum(wrong).as_py() or 0
     if count:
         first = values.filter(wrong)[0].as_py()
-        more = f" ({count - 1} more like it)" if count > 1 else ""
-        raise ContractError(f'column "{name}": {_quote(first)} {problem}{more}')
+        others = f" ({count - 1} more like it)" if count > 1 else ""
+        raise ContractError(f'column "{name}": {_quote(first)} {problem}{others}')
 
 
-def _fits(found: arrow.DataType, column: Column) -> bool:
-    if arrow.types.is_null(found):
+def _fits(arrow_type: arrow.DataType, column: Column) -> bool:
+    if arrow.types.is_null(arrow_type):
         return column.nullable
-    if arrow.types.is_dictionary(found):
-        found = found.value_type
+    if arrow.types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
     return {
-        "str": arrow.types.is_string(found) or arrow.types.is_large_string(found),
-        "int": arrow.types.is_int64(found),
-        "float": arrow.types.is_float64(found),
-        "bool": arrow.types.is_boolean(found),
+        "str": arrow.types.is_string(arrow_type) or arrow.types.is_large_string(arrow_type),
+        "int": arrow.types.is_int64(arrow_type),
+        "float": arrow.types.is_float64(arrow_type),
+        "bool": arrow.types.is_boolean(arrow_type),
     }[column.kind]
 
 
@@ -315,12 +315,12 @@ def _check(frame: pd.DataFrame, contract: type[Table]) -> tuple[pd.DataFrame, ar
         if column.optional and n in frame and frame[n].isna().all()
     ]
     frame = frame.drop(columns=unused)
-    known = [name for name in contract.columns if name in frame]
-    ordered = frame[known + [name for name in frame if name not in contract.columns]]
+    declared = [name for name in contract.columns if name in frame]
+    ordered = frame[declared + [name for name in frame if name not in contract.columns]]
     ordered = ordered.sort_values(contract.Config.key, kind="stable").reset_index(drop=True)
     try:
         table = arrow.Table.from_pandas(ordered, preserve_index=False)
-        for place, field in enumerate(table.schema):
+        for position, field in enumerate(table.schema):
             column = contract.columns.get(field.name)
             if (
                 arrow.types.is_null(field.type)
@@ -329,7 +329,7 @@ def _check(frame: pd.DataFrame, contract: type[Table]) -> tuple[pd.DataFrame, ar
                 and column.kind in _EMPTY
             ):
                 typed = field.with_type(_EMPTY[column.kind])
-                table = table.set_column(place, typed, table.column(place).cast(typed.type))
+                table = table.set_column(position, typed, table.column(position).cast(typed.type))
         if coded := [field.name for field in table.schema if arrow.types.is_dictionary(field.type)]:
             raise ContractError(f'column "{coded[0]}" contains categories instead of text')
         check_columns(table.schema, contract)
@@ -353,9 +353,9 @@ def write_table(
         _write_parquet(table, temporary)
 
 
-def _marked(provenance: Provenance, place: Path | str) -> Provenance:
+def _marked(provenance: Provenance, path: Path | str) -> Provenance:
     """The provenance of a table at a place, which says so where that is a rehearsal's."""
-    return replace(provenance, details={**provenance.details, **of_rehearsal([place])})
+    return replace(provenance, details={**provenance.details, **of_rehearsal([path])})
 
 
 def digest_table(frame: pd.DataFrame, contract: type[Table], provenance: Provenance) -> str:
@@ -555,11 +555,11 @@ def check_kind(path: Path | str, contract: type[Table]) -> None:
     """
     metadata = _footer(path)
     name, version = contract.Config.name, contract.Config.version
-    found = metadata.get(b"worldprobe.table", b"").decode(errors="replace")
-    if found != name:
+    stated = metadata.get(b"worldprobe.table", b"").decode(errors="replace")
+    if stated != name:
         raise UserError(
             path,
-            f"contains {found or 'no table of worldprobe'}, not {name}.",
+            f"contains {stated or 'no table of worldprobe'}, not {name}.",
             f"Give a file with the {name} table here.",
         )
     found_version = metadata.get(b"worldprobe.schema_version", b"?").decode(errors="replace")
@@ -614,9 +614,9 @@ def table_name(path: Path | str) -> str:
 
 
 def _footer(path: Path | str) -> dict[bytes, bytes]:
-    place = Path(path)
+    file = Path(path)
     try:
-        if place.is_dir():
+        if file.is_dir():
             raise UserError(path, "is a folder, not a table.", "Give the path of a .parquet file.")
         return parquet.read_schema(path).metadata or {}
     except FileNotFoundError as error:

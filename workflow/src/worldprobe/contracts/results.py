@@ -8,7 +8,15 @@ WorldSense) under one ``condition`` (a version of EWoK's items, a set of WorldSe
 
 from __future__ import annotations
 
-from worldprobe.contracts import Table, column
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from worldprobe.contracts import Table, column, read_tables
+from worldprobe.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: The condition of means over all conditions, and the group of those over all units.
 ALL = "all"
@@ -43,12 +51,42 @@ class Scores(
 
     @classmethod
     def groupings(cls) -> list[str]:
-        """What means are also taken by."""
+        """The columns that means are also taken by."""
         return [
             name
-            for name, one in cls.columns.items()
-            if name not in Scores.columns and one.kind != "float"
+            for name, declared in cls.columns.items()
+            if name not in Scores.columns and declared.kind != "float"
         ]
+
+
+def read_distinct(
+    paths: Sequence[Path], contract: type[Table], columns: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Read tables of one kind as one frame, in which every key is once: of what two tables have,
+    one would count twice, or hide the other.
+
+    Args:
+        paths: the tables.
+        contract: of them; its key has a model and an eval_type.
+        columns: read these only, which have the key; None: all.
+
+    Raises:
+        UserError: as ``read_tables``, or two tables have answers of a model to the same questions.
+    """
+    key = list(contract.Config.key)
+    rows = read_tables(paths, contract, columns)
+    again = rows.duplicated(key)
+    if not again.any():
+        return rows
+    row = rows.loc[again, key].iloc[0].astype(str)
+    files = [
+        path
+        for path in paths
+        if (read_tables([path], contract, key).astype(str) == row).all(axis=1).any()
+    ]
+    problem = f"has answers of {row['model']} ({row['eval_type']}) a second time, after {files[0]}"
+    fix = "Give each table once, and one table for each model and way of asking."
+    raise UserError(files[-1], f"{problem}.", fix)
 
 
 class Summaries(
@@ -147,7 +185,7 @@ class Comparisons(
 
 
 def over_in_words(units: str, over_versions: bool) -> str:
-    """What an interval is over.
+    """The random units of an interval, in words.
 
     >>> over_in_words("pairs of concepts", True), over_in_words("templates", False)
     ('pairs of concepts and versions', 'templates')

@@ -68,7 +68,7 @@ class OneRound:
 
 @dataclass
 class Exchange:
-    """What was said about one unit.
+    """The dialogue about one unit.
 
     Attributes:
         prompt: the last prompt, which contains all replies but the last one.
@@ -132,12 +132,12 @@ def converse(
         asked = [
             openings[i][1].question(exchanges[i].prompt, exchanges[i].replies) for i in open_ones
         ]
-        said = run_requests(
+        answers = run_requests(
             asked, engine, store, protocol, what=what, total=total if not origins else None
         )
-        origins.append(said.origins)
+        origins.append(answers.origins)
         still = []
-        for i, question, reply in zip(open_ones, asked, said.values, strict=True):
+        for i, question, reply in zip(open_ones, asked, answers.values, strict=True):
             exchange, dialogue = exchanges[i], openings[i][1]
             exchange.sent.append(digest_prompt(question, engine))
             exchange.replies.append(reply)
@@ -210,13 +210,13 @@ def last_word(accept: Sequence[str]) -> Reader:
     ... )
     ('TRUE', 'out_of_range', 'no_word')
     """
-    known = {answer.upper(): answer for answer in accept}
+    accepted = {answer.upper(): answer for answer in accept}
 
     def read(text: str) -> Reading:
         words = [word for word in (AROUND.sub("", part) for part in text.split()) if word]
         if not words:
             return Reading(None, "no_word")
-        value = known.get(words[-1].upper())
+        value = accepted.get(words[-1].upper())
         return Reading(value, "out_of_range" if value is None else "ok")
 
     return read

@@ -129,7 +129,7 @@ def run_requests(
     protocol = f"{protocol} tokens" if per_token else protocol
     ids = [question_id(question, engine, protocol) for question in questions]
     distinct = dict(zip(ids, questions, strict=True))
-    found: dict[str, Kept] = {}
+    kept: dict[str, Kept] = {}
     groups = _groups(distinct)
     for members in groups:
         units = total if total and len(groups) == 1 else len(members)
@@ -137,20 +137,19 @@ def run_requests(
         # and is long beside that.
         prepares = not isinstance(distinct[members[0]], Generate)
         progress = Progress(what, units, prepares=prepares) if what else None
-        work = Work({one: distinct[one] for one in members}, engine.facts) if what else None
+        work = Work({key: distinct[key] for key in members}, engine.facts) if what else None
 
         def ask(
             chosen: Sequence[str], skip: Collection[int], work: Work | None = work
         ) -> Iterator[tuple[int, Any]]:
-            return _ask([distinct[one] for one in chosen], engine, skip, per_token, work)
+            return _ask([distinct[key] for key in chosen], engine, skip, per_token, work)
 
-        found |= dict(zip(members, collect(members, ask, store, progress, work), strict=True))
+        kept |= dict(zip(members, collect(members, ask, store, progress, work), strict=True))
     values = [
-        _from_json(question, found[one].answer)
-        for one, question in zip(ids, questions, strict=True)
+        _from_json(question, kept[key].answer) for key, question in zip(ids, questions, strict=True)
     ]
     _warn_of_dropped(values, engine.facts.checkpoint)
-    return Answers(values, describe_origins(found.values(), store))
+    return Answers(values, describe_origins(kept.values(), store))
 
 
 def _warn_of_dropped(answers: Sequence[Any], model: str) -> None:
@@ -208,13 +207,13 @@ def _groups(distinct: Mapping[str, Request]) -> list[list[str]]:
     questions only.
     """
     groups: dict[str, list[str]] = {}
-    for one, question in distinct.items():
+    for key, question in distinct.items():
         how = (
             json.dumps(question.decoding.described(), sort_keys=True)
             if isinstance(question, Generate)
             else ""
         )
-        groups.setdefault(f"{type(question).__name__} {how}", []).append(one)
+        groups.setdefault(f"{type(question).__name__} {how}", []).append(key)
     return [sorted(groups[name]) for name in sorted(groups)]
 
 
@@ -229,8 +228,8 @@ def _ask(
     first = questions[0]
     if isinstance(first, Loglikelihood):
         queries = [question for question in questions if isinstance(question, Loglikelihood)]
-        for place, scored in engine.score(queries, skip=skip, per_token=per_token):
-            yield place, _scored_to_json(scored)
+        for index, scored in engine.score(queries, skip=skip, per_token=per_token):
+            yield index, _scored_to_json(scored)
         return
     if isinstance(first, Generate):
         written = engine.generate(
@@ -239,24 +238,24 @@ def _ask(
     else:
         asked = [question for question in questions if isinstance(question, Choose)]
         written = engine.choose([q.prompt for q in asked], [q.options for q in asked], skip=skip)
-    for place, one in written:
+    for index, completion in written:
         if work:
-            work.n_waiting = one.n_waiting
-        more = [
-            one.thoughts,
-            one.n_thought_tokens,
-            one.n_prompt_tokens,
-            *([one.n_dropped] if one.n_dropped else []),
+            work.n_waiting = completion.n_waiting
+        extras = [
+            completion.thoughts,
+            completion.n_thought_tokens,
+            completion.n_prompt_tokens,
+            *([completion.n_dropped] if completion.n_dropped else []),
         ]
         yield (
-            place,
+            index,
             [
-                one.text,
-                one.finish,
-                one.n_tokens,
-                one.prompt_was_cut,
-                one.margin,
-                *(more if any(more) else ()),
+                completion.text,
+                completion.finish,
+                completion.n_tokens,
+                completion.prompt_was_cut,
+                completion.margin,
+                *(extras if any(extras) else ()),
             ],
         )
 
@@ -310,7 +309,7 @@ class Work:
 
     def begin(self, ids: Collection[str]) -> None:
         """These are to be asked."""
-        self.n_left, self.left = len(ids), sum(self.read[one] for one in ids)
+        self.n_left, self.left = len(ids), sum(self.read[question] for question in ids)
 
     def finish(self, one: str, answer: Any) -> float:
         """A question is answered; returns the share of the work that is done."""
@@ -345,16 +344,19 @@ def characters_read(questions: Sequence[Request], facts: EngineFacts) -> list[fl
     ... )
     [3.0, 9.0, 3.0]
     """
-    scored = [one for one in questions if isinstance(one, Loglikelihood)]
-    texts = [_whole(one) for one in questions]
+    scored = [question for question in questions if isinstance(question, Loglikelihood)]
+    texts = [_whole(question) for question in questions]
     if facts.kind == MASKED:  # the whole text once for each token of the target
         return [
-            len(text) * len(one.target) / CHARACTERS
-            for text, one in zip(texts, scored, strict=True)
+            len(text) * len(question.target) / CHARACTERS
+            for text, question in zip(texts, scored, strict=True)
         ]
     if facts.kind == ENCODER_DECODER:  # a context once for all its targets
-        shared = Counter(one.context for one in scored)
-        return [len(one.target) + len(one.context or "") / shared[one.context] for one in scored]
+        shared = Counter(question.context for question in scored)
+        return [
+            len(question.target) + len(question.context or "") / shared[question.context]
+            for question in scored
+        ]
     keeps_beginnings = str(facts.notes.get("prefix_cache")).startswith("written") and not scored
     if facts.notes.get("mode") != "tries" and not keeps_beginnings:
         return [float(len(text)) for text in texts]
@@ -444,17 +446,17 @@ def collect(
         Preempted: SIGTERM came; what was finished is on disk.
     """
     seconds = float(os.environ.get(VARIABLE) or SECONDS_PER_PART)
-    known = store.load()
-    count = sum(question in known for question in questions)
+    stored = store.load()
+    count = sum(question in stored for question in questions)
     if count == len(questions):
         LOGGER.info(
             "%s: all answers are on disk already", progress.what if progress else store.name
         )
-        return [known[question] for question in questions]
+        return [stored[question] for question in questions]
     if progress:
         progress.done = progress.already = progress.total * count // len(questions)
     if work:
-        work.begin([question for question in questions if question not in known])
+        work.begin([question for question in questions if question not in stored])
 
     def report(question: str, answer: Any) -> None:
         nonlocal count
@@ -466,14 +468,14 @@ def collect(
     with progress or contextlib.nullcontext(), Preemption() as preemption:
         for name, members in _lists(questions, store):
             _ask_list(name, members, ask, store, preemption, seconds, report)
-    return [known[question] for question in questions]
+    return [stored[question] for question in questions]
 
 
 def _lists(questions: Sequence[str], store: Store) -> Iterator[tuple[str, Sequence[str]]]:
     """Lists to ask: those that were begun, then one of all that is in none of them."""
     yield from store.unfinished(questions)
-    known = store.load()
-    rest = [question for question in questions if question not in known]
+    stored = store.load()
+    rest = [question for question in questions if question not in stored]
     if rest:
         yield store.begin(rest), rest
 
@@ -487,20 +489,20 @@ def _ask_list(
     seconds: float,
     report: Callable[[str, Any], None],
 ) -> None:
-    known = store.load()
+    stored = store.load()
     fresh: dict[str, Any] = {}
     last = time.monotonic()
     try:
-        for place, answer in ask(
-            members, frozenset(k for k, question in enumerate(members) if question in known)
+        for index, answer in ask(
+            members, frozenset(k for k, question in enumerate(members) if question in stored)
         ):
-            fresh[members[place]] = answer
+            fresh[members[index]] = answer
             if len(fresh) >= ANSWERS_PER_PART or time.monotonic() - last >= seconds:
                 with preemption.held():
                     store.write(name, fresh)
                     fresh = {}
                 last = time.monotonic()
-            report(members[place], answer)
+            report(members[index], answer)
     finally:
         with preemption.held():
             store.write(name, fresh)
@@ -556,7 +558,7 @@ def score_responses(
     """
     rows = list(items.itertuples(index=False))
     requests = [list(asking.requests(row)) for row in rows]
-    wanted = [request for one in requests for request in one]
+    wanted = [request for row_requests in requests for request in row_requests]
     answers = run_requests(
         wanted,
         engine,
@@ -566,11 +568,11 @@ def score_responses(
         total=len(items),
     )
     remaining = iter(answers.values)
-    responses = [[next(remaining) for _ in one] for one in requests]
-    values = [asking.score(row, found) for row, found in zip(rows, responses, strict=True)]
+    responses = [[next(remaining) for _ in row_requests] for row_requests in requests]
+    values = [asking.score(row, replies) for row, replies in zip(rows, responses, strict=True)]
     logprobs = {
-        column: pd.Series([found[place].logprob for found in responses], dtype="float64")
-        for place, column in enumerate(asking.logprobs)
+        column: pd.Series([replies[index].logprob for replies in responses], dtype="float64")
+        for index, column in enumerate(asking.logprobs)
     }
     scores = items.assign(
         **logprobs,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoredPart:
-    """What the first line of a part says.
+    """The first line of a part.
 
     Attributes:
         questions: name of the list of questions that were asked together.
@@ -112,11 +112,11 @@ class Store:
             self._number = max(self._number, int(path.name.split("-")[1]))
             if path.stat().st_mtime < self.kept_since:
                 continue
-            found = _read_part(path)
-            if found is None:
+            part = _read_part(path)
+            if part is None:
                 LOGGER.warning("%s is damaged and ignored: its answers are computed again", path)
                 continue
-            new |= found
+            new |= part
         for question, kept in new.items():
             self._kept.setdefault(question, kept)
         return self._kept
@@ -129,9 +129,9 @@ class Store:
             answers: question -> answer as plain JSON.
         """
         self._write_identity()
-        known = self.load()  # also what another process wrote meanwhile
+        stored = self.load()  # also what another process wrote meanwhile
         answers = {
-            question: answer for question, answer in answers.items() if question not in known
+            question: answer for question, answer in answers.items() if question not in stored
         }
         if not answers:
             return
@@ -187,11 +187,11 @@ class Store:
         path = self.folder / "identity.json"
         if not path.is_file():
             return
-        found = _read_identity(path)
-        if found is None:
+        recorded = _read_identity(path)
+        if recorded is None:
             LOGGER.warning("%s is damaged and is written again", path)
             self._write_identity()
-        elif found["identity"] != self.identity:
+        elif recorded["identity"] != self.identity:
             problem = (
                 "describes another engine or model: the folder contains answers of another engine"
                 " under this one's name."
@@ -199,18 +199,19 @@ class Store:
             raise UserError(
                 str(path), problem, "Remove this folder; its questions are asked again."
             )
-        elif not self.canaries <= set(found["canary"]):
+        elif not self.canaries <= set(recorded["canary"]):
             self._write_identity()  # also where every answer is known already
 
     def _write_identity(self) -> None:
         path = self.folder / "identity.json"
-        found = _read_identity(path)
-        known = set(found["canary"]) if found else set()
-        if found is None or not self.canaries <= known:
+        recorded = _read_identity(path)
+        canaries = set(recorded["canary"]) if recorded else set()
+        if recorded is None or not self.canaries <= canaries:
             write_text(
                 path,
                 json.dumps(
-                    {"canary": sorted(known | self.canaries), "identity": self.identity}, indent=1
+                    {"canary": sorted(canaries | self.canaries), "identity": self.identity},
+                    indent=1,
                 )
                 + "\n",
             )
@@ -236,20 +237,20 @@ def open_store(
 
 def read_parts(folder: Path) -> list[tuple[StoredPart, list[Any]]]:
     """All whole parts of a store's folder, each with its answers as plain JSON."""
-    found = [_read_part(path) for path in sorted(folder.glob("part-*.jsonl"))]
+    parts = [_read_part(path) for path in sorted(folder.glob("part-*.jsonl"))]
     return [
-        (next(iter(kept.values())).part, [one.answer for one in kept.values()])
-        for kept in found
+        (next(iter(kept.values())).part, [entry.answer for entry in kept.values()])
+        for kept in parts
         if kept
     ]
 
 
 def _read_identity(path: Path) -> dict[str, Any] | None:
     try:
-        found: dict[str, Any] = json.loads(path.read_bytes())
+        recorded: dict[str, Any] = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return None
-    return found
+    return recorded
 
 
 def _digest(content: bytes) -> str:

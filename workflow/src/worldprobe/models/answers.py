@@ -85,10 +85,10 @@ def add_up(
 def decode(tokenizer: Any, ids: Sequence[int], marks: Mapping[int, str]) -> str:
     """Text without special tokens, except those that mark thoughts (see ``reasoning.marks_of``)."""
     parts, start = [], 0
-    for place, token in enumerate(ids):
+    for index, token in enumerate(ids):
         if token in marks:
-            parts += [tokenizer.decode(ids[start:place], **HOW), marks[token]]
-            start = place + 1
+            parts += [tokenizer.decode(ids[start:index], **HOW), marks[token]]
+            start = index + 1
     return "".join([*parts, tokenizer.decode(ids[start:], **HOW)])
 
 
@@ -118,10 +118,10 @@ class Options:
 
     def __init__(self, tokenizer: Any, options: Sequence[str]) -> None:
         self.options = tuple(options)
-        for one in options:
-            if not one or any(other != one and other.startswith(one) for other in options):
+        for option in options:
+            if not option or any(other != option and other.startswith(option) for other in options):
                 raise UserError(
-                    f"option {one!r}",
+                    f"option {option!r}",
                     "is empty or the beginning of another option.",
                     "Choose options that differ earlier.",
                 )

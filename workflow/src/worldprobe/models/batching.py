@@ -49,9 +49,9 @@ def spread(count: int, together: int = 1) -> list[int]:
     blocks = range(-(-count // together))
     order = sorted(blocks, key=lambda block: block * GOLDEN % 1)
     return [
-        place
+        index
         for block in order
-        for place in range(block * together, min((block + 1) * together, count))
+        for index in range(block * together, min((block + 1) * together, count))
     ]
 
 
@@ -129,8 +129,8 @@ class Budget:
                 cut.append(left[at : at + count])
                 at += count
             waiting = dict(enumerate(cut))
-            for place in spread(len(cut), together):
-                yield waiting.pop(place)
+            for index in spread(len(cut), together):
+                yield waiting.pop(index)
                 if self.tokens != tokens:
                     break
             left = [unit for batch in waiting.values() for unit in batch]

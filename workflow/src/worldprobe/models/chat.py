@@ -165,9 +165,7 @@ def render_to_choose(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> s
 
 
 def _before_reply(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> str:
-    """What a chat template writes before an assistant's reply that it is given; empty where it
-    takes none.
-    """
+    """The text that a chat template puts before an assistant's reply; empty where it takes none."""
     answered = [*messages, {"role": "assistant", "content": ANSWER}]
     try:
         text = render_chat(tokenizer, answered, opens_turn=False)
@@ -246,11 +244,11 @@ class Encoder:
             and config_bos in tokenizer.all_special_ids
         ):
             start_token = config_bos
-        own, _ = own_tokens(tokenizer)
+        starts, _ = own_tokens(tokenizer)
         if bos == "never":
             self.prefix: tuple[int, ...] = ()
-        elif own:
-            self.prefix = own
+        elif starts:
+            self.prefix = starts
         elif bos == "always" or any(
             part in model_type and token == tokenizer.bos_token for part, token in NEEDS_BOS.items()
         ):
@@ -316,7 +314,7 @@ class Encoder:
             queries, texts, borders, batch["input_ids"], batch["offset_mapping"], strict=True
         )
         encoded = [self._encoded(*row) for row in rows]
-        ensure_embedded(self.tokenizer, (token for one in encoded for token in one.ids))
+        ensure_embedded(self.tokenizer, (token for sequence in encoded for token in sequence.ids))
         return encoded
 
     def _encoded(

@@ -96,7 +96,7 @@ class Checkpoint:
         revision: the commit of a hub snapshot; None for a plain folder.
         allow_pickle: weights may be pickles, which can run code when they are read.
         trust_remote_code: the folder's own Python code may run.
-        kind: what it is loaded as, see ``model_types``.
+        kind: what it is loaded as, of ``engines.KINDS``.
         adapter: name, folder and revision of the adapter.
         base: what the adapter is put on, as it was named.
     """
@@ -120,11 +120,11 @@ class Checkpoint:
 
     def digest(self) -> str:
         """SHA-256 over names and contents of all files that make the scores."""
-        own = self._digest(files_of(self.folder))
+        folder_digest = self._digest(files_of(self.folder))
         return (
-            hashlib.sha256(f"{own} {self.adapter_digest()}".encode()).hexdigest()
+            hashlib.sha256(f"{folder_digest} {self.adapter_digest()}".encode()).hexdigest()
             if self.adapter
-            else own
+            else folder_digest
         )
 
     def adapter_digest(self) -> str:
@@ -165,24 +165,24 @@ class Checkpoint:
             UserError: a file is gone or cannot be read.
         """
         try:
-            found = [
+            stats = [
                 (path, path.stat()) for path in [*files_of(self.folder), *self._adapter_files()]
             ]
         except OSError as error:
             raise unreadable(error.filename or self.folder, error) from error
         return tuple(
-            (str(path), facts.st_ino, facts.st_size, facts.st_mtime_ns) for path, facts in found
+            (str(path), facts.st_ino, facts.st_size, facts.st_mtime_ns) for path, facts in stats
         )
 
     def _adapter_files(self) -> list[Path]:
         """The adapter's files, not what else is in its folder: whole weights, or a training's
         state.
         """
-        found = files_of(self.adapter.folder) if self.adapter else []
+        files = files_of(self.adapter.folder) if self.adapter else []
         is_tokenizer = bool(self.adapter) and self.tokenizer_folder != self.folder
         return [
             path
-            for path in found
+            for path in files
             if path.name in (ADAPTER, *ADAPTER_WEIGHTS)
             or (
                 is_tokenizer
@@ -257,7 +257,7 @@ def base_folder(name: str) -> list[str]:
     base = read_object(folder / ADAPTER).get("base_model_name_or_path")
     return (
         [base]
-        if isinstance(base, str) and base and (found := folder_of(base)) and found.exists()
+        if isinstance(base, str) and base and (path := folder_of(base)) and path.exists()
         else []
     )
 
@@ -505,8 +505,8 @@ def check_folder(checkpoint: Checkpoint) -> None:
     folder, name = checkpoint.folder, checkpoint.base or checkpoint.name
     if not (folder / "config.json").is_file():
         raise _no_configuration(name, folder)
-    found = {file: read_object(folder / file) for file in OBJECTS if (folder / file).is_file()}
-    config = found["config.json"]
+    contents = {file: read_object(folder / file) for file in OBJECTS if (folder / file).is_file()}
+    config = contents["config.json"]
     if not isinstance(config.get("model_type", ""), str):
         raise UserError(
             folder / "config.json", "model_type is not a text.", "Fetch or save the model again."
@@ -551,11 +551,11 @@ def _no_configuration(name: str, folder: Path) -> UserError:
                 f" snapshot, e.g. {snapshots[-1]}"
             )
         return UserError(name, problem, f"{fix}.")
-    if found := sorted(folder.glob(f"*{gguf.SUFFIX}")):
+    if files := sorted(folder.glob(f"*{gguf.SUFFIX}")):
         return UserError(
             name,
             "has models in the format GGUF, which are given by file.",
-            f"Give one of them, e.g. {found[0]}.",
+            f"Give one of them, e.g. {files[0]}.",
         )
     return UserError(
         name,
@@ -571,12 +571,16 @@ def _refuse_other_kinds(name: str, config: Mapping[str, Any], kind: str) -> None
     stated = stated_kind(config)
     listed = config.get("architectures")
     architectures = (
-        [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+        [architecture for architecture in listed if isinstance(architecture, str)]
+        if isinstance(listed, list)
+        else []
     )
     shown = ", ".join(architectures) or NAMES[stated]
     if kind == CAUSAL and (
         stated == ENCODER_DECODER
-        or (architectures and all(NOT_CAUSAL.search(one) for one in architectures))
+        or (
+            architectures and all(NOT_CAUSAL.search(architecture) for architecture in architectures)
+        )
     ):
         fix = (
             "Give a model such as GPT-2, Llama or Mistral (its architecture is a ...ForCausalLM or"
@@ -673,7 +677,7 @@ def _asking_the_hub(name: str, revision: str | None = None) -> Iterator[None]:
     from huggingface_hub import errors
 
     #: Error -> its kind and what to say; the first that fits.
-    said: dict[type[Exception], tuple[type[UserError], str, str]] = {
+    messages: dict[type[Exception], tuple[type[UserError], str, str]] = {
         errors.GatedRepoError: (
             MachineError,
             "is gated: its owner asks you to accept terms, and this machine has no token that did.",
@@ -705,8 +709,10 @@ def _asking_the_hub(name: str, revision: str | None = None) -> Iterator[None]:
     }
     try:
         yield
-    except tuple(said) as error:
-        kind, problem, fix = next(words for one, words in said.items() if isinstance(error, one))
+    except tuple(messages) as error:
+        kind, problem, fix = next(
+            words for error_class, words in messages.items() if isinstance(error, error_class)
+        )
         raise kind(name, problem, fix) from error
     except Exception as error:
         expected = (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, OSError, ValueError)
@@ -856,7 +862,7 @@ def made_by_model(
         engine=facts.engine,
         kind=None if facts.kind == CAUSAL else facts.kind,
         inputs={**inputs, **digests},
-        packages={name: ", ".join(sorted(found)) for name, found in packages.items()},
+        packages={name: ", ".join(sorted(versions)) for name, versions in packages.items()},
         details={
             **start,
             "max_length": facts.max_length,

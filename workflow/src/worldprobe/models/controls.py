@@ -28,10 +28,10 @@ def with_checkpoints(study: Study, registry: Registry) -> dict[str, dict[str, An
     """The registry with the folders of the control models as this study trains them, so that no
     study overwrites another's.
     """
-    place = corpus(study)
+    paths = corpus(study)
     return {
         model: (
-            {**card, "checkpoint": place.model(_key(card["control"]), model)}
+            {**card, "checkpoint": paths.model(_key(card["control"]), model)}
             if card.get("control")
             else dict(card)
         )

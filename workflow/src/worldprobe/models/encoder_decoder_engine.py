@@ -26,7 +26,7 @@ MODES = ("batches", "plain")
 
 @dataclass(frozen=True, slots=True)
 class EncoderPair:
-    """What the encoder and the decoder read.
+    """The tokens that the encoder and the decoder read.
 
     Attributes:
         query: place of the query.
@@ -95,13 +95,15 @@ class PairEncoder:
             else {"input_ids": [], "offset_mapping": []}
         )
         read = zip(contexts, batch["input_ids"], batch["offset_mapping"], strict=True)
-        known = {text: self._context(text, ids, offsets) for text, ids, offsets in read}
+        encoded = {text: self._context(text, ids, offsets) for text, ids, offsets in read}
         targets = self.encoder.encode(
             [replace(query, context=query.context and "") for query in queries]
         )
         pairs = []
         for i, (query, target) in enumerate(zip(queries, targets, strict=True)):
-            context, flags = (self.empty, set()) if query.context is None else known[query.context]
+            context, flags = (
+                (self.empty, set()) if query.context is None else encoded[query.context]
+            )
             flags = flags | set(target.flags) - {
                 engine.FIRST_UNSCORED
             }  # the decoder's start token precedes the first one
@@ -172,7 +174,7 @@ class EncoderDecoderEngine(engine.ScoringEngine):
         read once per batch.
         """
         pairs = self.encoder.encode(queries)
-        found: dict[int, list[tuple[EncoderPair, list[float]]]] = {}
+        scored: dict[int, list[tuple[EncoderPair, list[float]]]] = {}
         waiting = Counter(pair.query for pair in pairs)
         for pair in pairs:
             if not pair.target and pair.query not in skip:
@@ -190,9 +192,9 @@ class EncoderDecoderEngine(engine.ScoringEngine):
         for batch in batches:
             if any(pair.query not in skip for pair in batch):
                 for pair, values in self.budget.run(batch, work):
-                    found.setdefault(pair.query, []).append((pair, values))
-                    if len(found[pair.query]) == waiting[pair.query] and pair.query not in skip:
-                        yield pair.query, self._scored(found.pop(pair.query), per_token)
+                    scored.setdefault(pair.query, []).append((pair, values))
+                    if len(scored[pair.query]) == waiting[pair.query] and pair.query not in skip:
+                        yield pair.query, self._scored(scored.pop(pair.query), per_token)
 
     def _scored(
         self, parts: Sequence[tuple[EncoderPair, list[float]]], per_token: bool
@@ -218,16 +220,16 @@ class EncoderDecoderEngine(engine.ScoringEngine):
         """Pairs padded on the right, each distinct context read once, with a mask over its
         tokens.
         """
-        places = {
+        rows = {
             context: i for i, context in enumerate(dict.fromkeys(pair.context for pair in pairs))
         }
         contexts, lengths = (
-            self._pad(list(places)),
-            torch.tensor([[len(c)] for c in places], device=self.device),
+            self._pad(list(rows)),
+            torch.tensor([[len(c)] for c in rows], device=self.device),
         )
         mask = (torch.arange(contexts.shape[1], device=self.device) < lengths).long()
         states = self.model.get_encoder()(input_ids=contexts, attention_mask=mask, return_dict=True)
-        chosen = torch.tensor([places[pair.context] for pair in pairs], device=self.device)
+        chosen = torch.tensor([rows[pair.context] for pair in pairs], device=self.device)
         states["last_hidden_state"] = states[0][chosen.to(states[0].device)]
         starts = self._pad([(*self.encoder.starts, *pair.target[:-1]) for pair in pairs])
         logits = self.model(
@@ -240,12 +242,12 @@ class EncoderDecoderEngine(engine.ScoringEngine):
 
     def _logprobs(self, logits: torch.Tensor, pairs: Sequence[EncoderPair]) -> list[list[float]]:
         """Log probabilities of each pair's target tokens, float32."""
-        first, found = len(self.encoder.starts) - 1, []
+        first, logprobs = len(self.encoder.starts) - 1, []
         for row, pair in zip(logits, pairs, strict=True):
             values = torch.log_softmax(row[first : first + len(pair.target)].float(), dim=-1)
             wanted = torch.tensor(pair.target, device=values.device)[:, None]
-            found.append(values.gather(1, wanted)[:, 0].double().tolist())
-        return found
+            logprobs.append(values.gather(1, wanted)[:, 0].double().tolist())
+        return logprobs
 
     def _pad(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
         width = max(len(row) for row in rows)

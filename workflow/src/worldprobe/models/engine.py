@@ -139,7 +139,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model wrote after a prompt.
+    """A model's continuation of a prompt.
 
     Attributes:
         text: the new text, without the prompt and without thoughts.
@@ -173,8 +173,8 @@ NOT_RECORDED = ("activation_bytes", "devices", "step_tokens")
 
 @dataclass(frozen=True)
 class EngineFacts:
-    """What was loaded and how: it goes into the provenance, and a change of any of it never mixes
-    with old answers.
+    """A loaded model and how it was loaded. All of it goes into the provenance, and a change of any
+    of it never mixes with old answers.
 
     Attributes:
         checkpoint: hub id or folder, as it was named.
@@ -191,7 +191,7 @@ class EngineFacts:
         chat_template_kwargs: variables of the chat template that the model's card states.
         trust_remote_code: the model's own Python code may have run.
         ends: token ids that end a text; of a server, those that are asked for besides its own.
-        kind: causal, masked or encoder-decoder, see ``model_types``.
+        kind: causal, masked or encoder-decoder (``engines.KINDS``).
         pseudo: masked models: what is hidden together while a token is predicted, see
             ``registry.PSEUDO``.
         tokenizer: a digest of what the tokenizer makes of fixed sentences
@@ -229,14 +229,14 @@ class EngineFacts:
         """Everything about the engine that can move an answer: answers are kept under its
         digest.
         """
-        other: dict[str, Any] = (
+        details: dict[str, Any] = (
             {} if self.kind == CAUSAL else {"kind": self.kind, "pseudo": self.pseudo}
         )
-        other |= {"set_up": self.set_up} if self.set_up else {}
-        other |= {"quantisation": self.quantisation} if self.quantisation else {}
+        details |= {"set_up": self.set_up} if self.set_up else {}
+        details |= {"quantisation": self.quantisation} if self.quantisation else {}
         if self.chat_template_kwargs:
-            other |= {"chat_template_kwargs": self.chat_template_kwargs}
-        return other | {
+            details |= {"chat_template_kwargs": self.chat_template_kwargs}
+        return details | {
             "checkpoint_digest": self.checkpoint_digest,
             "engine": self.engine,
             "dtype": self.dtype,

@@ -59,8 +59,8 @@ def checkpoint_of(card: Mapping[str, Any], kind: str | None = CAUSAL) -> Checkpo
         UserError: they are not there, or must not be loaded so.
     """
     trust = card.get("allow_pickle", False), card.get("trust_remote_code", False)
-    place, revision = card["checkpoint"], card.get("revision")
-    return locate(place, revision, *trust, kind=kind, adapter=card.get("adapter"))
+    name, revision = card["checkpoint"], card.get("revision")
+    return locate(name, revision, *trust, kind=kind, adapter=card.get("adapter"))
 
 
 class LoadedWeights(EngineType):
@@ -77,12 +77,15 @@ class LoadedWeights(EngineType):
         }
     )
     credential = TOKEN_VARIABLE
+    has_weights = True
     written_at_once = 16
 
     def sources(self, card: Mapping[str, Any]) -> list[str]:
         """See ``EngineType.sources``: the checkpoint and its adapter."""
         adapter = card.get("adapter")
-        return [place for place in (card["checkpoint"], adapter) if place and place != NO_ADAPTER]
+        return [
+            source for source in (card["checkpoint"], adapter) if source and source != NO_ADAPTER
+        ]
 
     def needs(
         self, card: Mapping[str, Any], gpu_memory_gb: float = 80.0, work: Workload | None = None
@@ -166,6 +169,8 @@ class Transformers(LoadedWeights):
 
     keys = LoadedWeights.keys | {"device", "threads", "plain"}
     packages = ("torch", "transformers")
+    is_released = True
+    has_layers = True
 
     def kind(self, card: Mapping[str, Any]) -> str:
         """See ``EngineType.kind``: what the checkpoint states."""
@@ -193,6 +198,7 @@ class ScoredOnly(Transformers):
     """Masked models and encoder-decoders, which are scored and write nothing."""
 
     can = Offers(prompts=False, options=False)
+    has_layers = False
 
     def offers(self, model: Any) -> Offers:
         """See ``EngineType.offers``."""
@@ -297,7 +303,7 @@ def architecture_of(card: Mapping[str, Any]) -> str:
     if card.get("architecture"):
         return str(card["architecture"])
     names = [card["checkpoint"], card.get("adapter")]
-    for name in (one for one in names if one and one != NO_ADAPTER):
+    for name in (source for source in names if source and source != NO_ADAPTER):
         folder = folder_of(name)
         if folder and (folder / "config.json").is_file():
             try:

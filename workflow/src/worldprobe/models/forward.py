@@ -121,7 +121,11 @@ class ForwardPasses:
                 members.append(member)
                 counts.append(len(path))
         return list(
-            zip(members, _split(self.project(self._row_states(rows), places), counts), strict=True)
+            zip(
+                members,
+                _split(self.project(self._row_states(rows), places), counts),
+                strict=True,
+            )
         )
 
     @torch.inference_mode()
@@ -135,7 +139,11 @@ class ForwardPasses:
         places = [(r, path[0]) for r, row in enumerate(rows) for path in row.paths]
         members = [member for row in rows for member in row.members]
         return list(
-            zip(members, self._logits_of(self._pick(states, places), tokens).tolist(), strict=True)
+            zip(
+                members,
+                self._logits_of(self._pick(states, places), tokens).tolist(),
+                strict=True,
+            )
         )
 
     @torch.inference_mode()
@@ -346,12 +354,12 @@ class Piecewise(nn.Module):
         """As the model's module, number by number."""
         size = PIECE * torch.get_num_threads()
         if states.device.type != "cpu" or states.numel() <= size or torch.is_grad_enabled():
-            found: torch.Tensor = self.own(states)
-            return found
+            activations: torch.Tensor = self.own(states)
+            return activations
         flat = states.reshape(-1)
         whole = torch.empty_like(flat)
-        for piece, place in zip(flat.split(size), whole.split(size), strict=True):
-            place.copy_(self.own(piece))
+        for piece, output in zip(flat.split(size), whole.split(size), strict=True):
+            output.copy_(self.own(piece))
         return whole.view(states.shape)
 
 
@@ -365,19 +373,22 @@ def split_gelu(model: nn.Module) -> Callable[[], None]:
     Returns:
         What puts the model's own modules back.
     """
-    own = (transformers.activations.NewGELUActivation, transformers.activations.FastGELUActivation)
+    classes = (
+        transformers.activations.NewGELUActivation,
+        transformers.activations.FastGELUActivation,
+    )
     # The very classes: one that is derived from them may compute something else.
-    places = [
+    gelus = [
         (parent, *child)
         for parent in model.modules()
         for child in parent.named_children()
-        if type(child[1]) in own
+        if type(child[1]) in classes
     ]
 
     def put_back() -> None:
-        for parent, name, module in places:
+        for parent, name, module in gelus:
             setattr(parent, name, module)
 
-    for parent, name, module in places:
+    for parent, name, module in gelus:
         setattr(parent, name, Piecewise(module))
     return put_back

@@ -87,10 +87,10 @@ class Generator:
                 logits, decoding.temperature, [draws[m] for m in alive] if draws else []
             )
             kept = []
-            for place, (member, token) in enumerate(zip(alive, chosen, strict=True)):
+            for row, (member, token) in enumerate(zip(alive, chosen, strict=True)):
                 text = texts[member]
                 finish: Finish | None = None
-                if not is_sound[place]:
+                if not is_sound[row]:
                     finish = "not_finite"
                 elif token in self.ends:
                     finish = "end"
@@ -99,10 +99,10 @@ class Generator:
                 elif step == decoding.most_tokens:
                     finish = "length"
                 if finish is None:
-                    kept.append(place)
+                    kept.append(row)
                 else:
                     shown = "" if finish == "not_finite" else text.text()
-                    left = len(alive) - place - 1 + len(kept)
+                    left = len(alive) - row - 1 + len(kept)
                     dropped = text.n_dropped()
                     yield (
                         member,
@@ -110,14 +110,14 @@ class Generator:
                             shown, finish, len(text.tokens), n_dropped=dropped, n_waiting=left
                         ),
                     )
-            alive = [alive[place] for place in kept]
+            alive = [alive[row] for row in kept]
             if not alive:
                 return
             batch.go_on(kept, [texts[m].tokens for m in alive])
 
 
 class Batch:
-    """What the model reads at each step: the tokens, the cache, and the padding.
+    """The model's input at each step: the tokens, the cache, and the padding.
 
     A row is the shared beginning, padding, then the rest of its prompt; it grows on the right.
 
@@ -185,7 +185,7 @@ class Batch:
             written: the new tokens of each of them.
         """
         was = len(self.prompts)
-        self.prompts = [self.prompts[place] for place in kept]
+        self.prompts = [self.prompts[row] for row in kept]
         if self.cache is None:
             whole = [[*prompt, *new] for prompt, new in zip(self.prompts, written, strict=True)]
             self.step = torch.tensor(whole, device=self.device)
@@ -274,7 +274,10 @@ class RoomyLayer(transformers.cache_utils.DynamicLayer):
         return self.keys, self.values
 
     def _grow(self, held: int, needed: int, *new: torch.Tensor) -> None:
-        buffers = [one.new_empty((*one.shape[:2], needed + self.room, one.shape[3])) for one in new]
+        buffers = [
+            tensor.new_empty((*tensor.shape[:2], needed + self.room, tensor.shape[3]))
+            for tensor in new
+        ]
         for buffer, old in zip(buffers, self._buffers, strict=False):
             buffer[:, :, :held] = old[:, :, :held]
         self._buffers = buffers
@@ -320,25 +323,25 @@ def read_prompts(
         if not layers:
             for keys, values in read:
                 shapes = [
-                    (len(prompts), one.shape[1], begun + longest + room, one.shape[3])
-                    for one in (keys, values)
+                    (len(prompts), tensor.shape[1], begun + longest + room, tensor.shape[3])
+                    for tensor in (keys, values)
                 ]
                 layers.append(
                     [
-                        one.new_zeros(shape)
-                        for one, shape in zip((keys, values), shapes, strict=True)
+                        tensor.new_zeros(shape)
+                        for tensor, shape in zip((keys, values), shapes, strict=True)
                     ]
                 )
         for r, row in enumerate(rows):
             for member, path in zip(row.members, row.paths, strict=True):
                 states[member] = hidden[r, path[-1]]
                 nodes = torch.tensor(path, device=hidden.device) + begun
-                for buffers, found in zip(layers, read, strict=True):
-                    for buffer, one in zip(buffers, found, strict=True):
-                        buffer[member, :, :begun] = one[r, :, :begun]
-                        buffer[member, :, begun + longest - len(path) : begun + longest] = one[r][
-                            :, nodes.to(one.device)
-                        ]
+                for buffers, tensors in zip(layers, read, strict=True):
+                    for buffer, tensor in zip(buffers, tensors, strict=True):
+                        buffer[member, :, :begun] = tensor[r, :, :begun]
+                        buffer[member, :, begun + longest - len(path) : begun + longest] = tensor[
+                            r
+                        ][:, nodes.to(tensor.device)]
     cache = transformers.DynamicCache()
     for keys, values in layers:
         cache.layers.append(RoomyLayer.holding(keys, values, begun + longest))

@@ -19,7 +19,7 @@ from unittest import mock
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, whole_folder
 from worldprobe.log import LOGGER
-from worldprobe.models.gguf_file import GgufFile, read
+from worldprobe.models.gguf_file import GgufFile, read_gguf
 from worldprobe.models.packages import alone, cache
 from worldprobe.provenance import made, versions
 
@@ -80,8 +80,10 @@ def import_file(path: Path, out: Path) -> None:
     from worldprobe.models import gguf_tokenizer, llama_cpp
     from worldprobe.models.gguf_config import ARCHITECTURES, config_of_file
 
-    file = read(path)
-    types = {int(one): one.name.removeprefix("MOSTLY_") for one in gguf.LlamaFileType}
+    file = read_gguf(path)
+    types = {
+        int(file_type): file_type.name.removeprefix("MOSTLY_") for file_type in gguf.LlamaFileType
+    }
     kind = types.get(file.stated.get("general.file_type", -1), "of unstated type")
     LOGGER.info("%s: converting GGUF into %s", path, out)
     transformers.logging.set_verbosity_error()
@@ -133,29 +135,30 @@ def _write(file: GgufFile, config: Any, folder: Path) -> None:
 
     with torch.device("meta"):
         model = transformers.AutoModelForCausalLM.from_config(config)
-    own = model.state_dict()
+    state = model.state_dict()
     processor = TENSOR_PROCESSORS.get(file.architecture, TensorProcessor)(config.to_dict())
     # The table of names is made once, not once for each part of the model.
     table = functools.cache(gguf.get_tensor_name_map)
     with mock.patch.object(gguf, "get_tensor_name_map", table):
-        places = get_gguf_hf_weights_map(model, processor)
+        weight_names = get_gguf_hf_weights_map(model, processor)
     named = {
-        tensor.name: places.get(tensor.name) or places.get(tensor.name.removesuffix(".weight"))
+        tensor.name: weight_names.get(tensor.name)
+        or weight_names.get(tensor.name.removesuffix(".weight"))
         for tensor in file.tensors
         if tensor.name not in ROPE_TENSORS and not DUPLICATES.fullmatch(tensor.name)
     }
-    if unread := sorted(name for name, place in named.items() if place is None):
+    if unread := sorted(name for name, weight_name in named.items() if weight_name is None):
         others = f", and {len(unread) - 1} others are not either" if unread[1:] else ""
         raise UnreadError(f"its tensor {unread[0]} is not read here{others}")
     tied = set(getattr(model, "all_tied_weights_keys", None) or ())
-    if absent := sorted(own.keys() - set(named.values()) - tied):
+    if absent := sorted(state.keys() - set(named.values()) - tied):
         raise UnreadError(f"it has no {absent[0]}, and lacks {len(absent)} tensors in all")
     shards = _Shards(folder)
-    for name, value in _converted(file, named, places, processor):
-        if tuple(value.shape) != tuple(own[name].shape):
+    for name, value in _converted(file, named, weight_names, processor):
+        if tuple(value.shape) != tuple(state[name].shape):
             raise UnreadError(
                 f"its tensor for {name} has the shape {tuple(value.shape)}, where its keys say"
-                f" {tuple(own[name].shape)}"
+                f" {tuple(state[name].shape)}"
             )
         shards.add(name, value)
     shards.close()
@@ -166,29 +169,29 @@ def _write(file: GgufFile, config: Any, folder: Path) -> None:
 
 
 def _converted(
-    file: GgufFile, named: dict[str, Any], places: dict[str, str], processor: Any
+    file: GgufFile, named: dict[str, Any], weight_names: dict[str, str], processor: Any
 ) -> Iterator[tuple[str, Any]]:
     """The weights as transformers orders them, each once all of its tensors were read."""
     import numpy as np
     import torch
 
-    wanted = Counter(place for place in named.values())
+    wanted = Counter(weight_name for weight_name in named.values())
     done: dict[str, Any] = {}
     for tensor in file.tensors:
-        if (place := named.get(tensor.name)) is None:
+        if (weight_name := named.get(tensor.name)) is None:
             continue
         result = processor.process(
             weights=file.values(tensor),
             name=tensor.name,
-            tensor_key_mapping=places,
+            tensor_key_mapping=weight_names,
             parsed_parameters={"tensors": done},
         )
         if result.name is not None:
-            done[place] = torch.from_numpy(np.ascontiguousarray(result.weights))
+            done[weight_name] = torch.from_numpy(np.ascontiguousarray(result.weights))
         del result
-        wanted[place] -= 1
-        if not wanted[place]:
-            yield place, done.pop(place)
+        wanted[weight_name] -= 1
+        if not wanted[weight_name]:
+            yield weight_name, done.pop(weight_name)
 
 
 class _Shards:
@@ -250,10 +253,10 @@ def _write_by_transformers(file: GgufFile, folder: Path) -> None:
         is_neutral = short in NEUTRAL and stated[key] == NEUTRAL[short]
         if key not in stated.read and short not in HARMLESS and not is_neutral:
             raise UnreadError(f"its key {key} is not read here")
-    with tempfile.TemporaryDirectory(prefix="worldprobe-gguf-") as place:
-        (Path(place) / "model.gguf").symlink_to(file.path.resolve())
+    with tempfile.TemporaryDirectory(prefix="worldprobe-gguf-") as scratch:
+        (Path(scratch) / "model.gguf").symlink_to(file.path.resolve())
         model, loaded = transformers.AutoModelForCausalLM.from_pretrained(
-            place,
+            scratch,
             gguf_file="model.gguf",
             local_files_only=True,
             dtype=torch.float32,
@@ -298,7 +301,7 @@ def origin(folder: Path) -> dict[str, str] | None:
     other folder.
     """
     try:
-        found = json.loads((folder / NOTE).read_text(encoding="utf-8"))["details"]["gguf"]
+        stated = json.loads((folder / NOTE).read_text(encoding="utf-8"))["details"]["gguf"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return found if isinstance(found, dict) else None
+    return stated if isinstance(stated, dict) else None

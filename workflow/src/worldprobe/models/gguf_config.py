@@ -149,7 +149,7 @@ def config_of_file(file: GgufFile, tensor: Callable[[str], Any]) -> Any:
 
     family = ARCHITECTURES[file.architecture]
     cls = CONFIG_MAPPING[family]
-    stated, names = Statements(file), {one.name for one in file.tensors}
+    stated, names = Statements(file), {weight.name for weight in file.tensors}
     chosen: dict[str, Any] = {
         "vocab_size": len(file.stated["tokenizer.ggml.tokens"]),
         "tie_word_embeddings": "output.weight" not in names,
@@ -239,7 +239,7 @@ def _scaling(file: GgufFile, stated: Statements, tensor: Callable[[str], Any]) -
     factors = {
         name: tensor(name).reshape(-1).tolist()
         for name in ROPE_TENSORS
-        if any(one.name == name for one in file.tensors)
+        if any(weight.name == name for weight in file.tensors)
     }
     length = stated.values["context_length"]
     original = stated.get("rope.scaling.original_context_length", length)

@@ -10,11 +10,12 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from worldprobe.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: Number of a value's type -> how struct reads it; a string is 8, an array 9.
 NUMBERS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}
@@ -42,7 +43,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class GgufFile:
-    """What a file states.
+    """The keys of a file and its tensors, without their values.
 
     Attributes:
         path: the file.
@@ -62,6 +63,7 @@ class GgufFile:
     def values(self, tensor: Tensor) -> np.ndarray:
         """A tensor in float32, read piece by piece, so that only the result is in memory whole."""
         import gguf
+        import numpy as np
 
         block, size = gguf.GGML_QUANT_SIZES[tensor.kind]
         row = tensor.shape[-1] // block * size
@@ -109,8 +111,8 @@ class _Cursor:
         return [self.value(item) for _ in range(count)]
 
 
-def read(path: Path) -> GgufFile:
-    """What a file states, without its tensors' values.
+def read_gguf(path: Path) -> GgufFile:
+    """Read a file's keys, and names and shapes of its tensors.
 
     Raises:
         UserError: it is not a whole GGUF file of a model.
@@ -143,9 +145,9 @@ def read(path: Path) -> GgufFile:
             block, size = gguf.GGML_QUANT_SIZES[tensor.kind]
             if tensor.offset + math.prod(tensor.shape) // block * size > len(cursor.content):
                 raise ValueError(f"it ends before {tensor.name}")
-        found = GgufFile(path, stated, tensors)
-        found.architecture  # noqa: B018  there must be one
+        model_file = GgufFile(path, stated, tensors)
+        model_file.architecture  # noqa: B018  there must be one
     except (OSError, ValueError, LookupError, struct.error, MemoryError) as error:
         problem = f"is not a whole GGUF file of a model ({type(error).__name__}: {error})."
         raise UserError(path, problem, "Download it again.") from error
-    return found
+    return model_file

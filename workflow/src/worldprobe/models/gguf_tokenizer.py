@@ -150,13 +150,13 @@ def write_tokenizer(file: GgufFile, folder: Path) -> None:
     if spaced and kind == "llama" and file.architecture.startswith("gemma"):
         raise UnreadError("it does not say that tokenizer.ggml.add_space_prefix is false")
     splits = _splits(pre) if kind == "gpt2" else ()
-    known = {
+    fields = {
         name: stated[key.removeprefix("ggml.")]
         for key, name in GGUF_TOKENIZER_MAPPING["tokenizer"].items()
         if key.removeprefix("ggml.") in stated
     }
     tokens = stated["tokens"]
-    backend = _own(convert_gguf_tokenizer(file.architecture, known)[0], len(tokens))
+    backend = _own(convert_gguf_tokenizer(file.architecture, fields)[0], len(tokens))
     if kind == "gpt2":
         _cut(backend, splits, pre in WHOLE_WORDS)
     elif not file.architecture.startswith("gemma"):
@@ -180,10 +180,10 @@ def write_tokenizer(file: GgufFile, folder: Path) -> None:
         tokenizer_object=backend, clean_up_tokenization_spaces=False, **named
     )
     tokenizer.save_pretrained(folder)
-    place = folder / "tokenizer_config.json"
-    settings = json.loads(place.read_text(encoding="utf-8"))
+    path = folder / "tokenizer_config.json"
+    settings = json.loads(path.read_text(encoding="utf-8"))
     settings["add_bos_token"] = backend.post_processor is not None
-    place.write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def _splits(pre: str | None) -> tuple[str, ...]:
@@ -195,8 +195,8 @@ def _splits(pre: str | None) -> tuple[str, ...]:
             "it does not say how texts are cut into words (tokenizer.ggml.pre), as files from"
             " before May 2024; `gguf-new-metadata --pre-tokenizer NAME` writes it into a copy"
         )
-    own = GGUF_PRE_TOKENIZER_SPLITS.get(pre)
-    splits = SPLITS.get(str(pre), (own,) if own else ())
+    split = GGUF_PRE_TOKENIZER_SPLITS.get(pre)
+    splits = SPLITS.get(str(pre), (split,) if split else ())
     if not splits:
         raise UnreadError(
             f"its key tokenizer.ggml.pre = {pre} names a cutting that is not known here"
@@ -209,7 +209,7 @@ def _cut(backend: Any, splits: tuple[str, ...], whole_words: bool) -> None:
 
     backend.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            *(pre_tokenizers.Split(Regex(one), "isolated") for one in splits),
+            *(pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in splits),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
@@ -237,6 +237,6 @@ def _own(backend: Any, count: int) -> Any:
     from tokenizers import Tokenizer
 
     stated = json.loads(backend.to_str())
-    stated["added_tokens"] = [one for one in stated["added_tokens"] if one["id"] < count]
+    stated["added_tokens"] = [token for token in stated["added_tokens"] if token["id"] < count]
     stated["post_processor"] = None
     return Tokenizer.from_str(json.dumps(stated))

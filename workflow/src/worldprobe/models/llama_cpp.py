@@ -33,8 +33,8 @@ BOUNDS, BOUND_QUANTISED = {"ALL_F32": 0.02, "F16": 0.1, "BF16": 0.1}, 0.25
 TIMEOUT = 600
 
 
-def answers(path: Path) -> list[dict[str, Any]]:
-    """What llama.cpp says of each of ``TEXTS``.
+def ask_llama_cpp(path: Path) -> list[dict[str, Any]]:
+    """The answers of llama.cpp to each of ``TEXTS``.
 
     Returns:
         ``tokens``: its ids, with the start token where it adds one; ``after``: numbers of tokens
@@ -52,22 +52,22 @@ def answers(path: Path) -> list[dict[str, Any]]:
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
     server = xllamacpp.Server(settings)
 
-    def post(place: str, **asked: Any) -> Any:
+    def post(route: str, **asked: Any) -> Any:
         request = urllib.request.Request(
-            server.listening_address + place,
+            server.listening_address + route,
             json.dumps(asked).encode(),
             {"Content-Type": "application/json"},
         )
         with urllib.request.urlopen(request) as response:
             return json.loads(response.read())
 
-    found = []
+    answers = []
     for text in TEXTS:
         ids = post("/tokenize", content=text, add_special=True, parse_special=True)["tokens"]
         after = {}
         for share in SHARES:
             length = max(1, int(len(ids) * share))
-            said = post(
+            reply = post(
                 "/completion",
                 prompt=ids[:length],
                 n_predict=1,
@@ -76,10 +76,10 @@ def answers(path: Path) -> list[dict[str, Any]]:
                 cache_prompt=False,
             )
             # None where its likeliest token is no whole character.
-            for step in said.get("completion_probabilities", []):
+            for step in reply.get("completion_probabilities", []):
                 after[length] = [(top["id"], top["logprob"]) for top in step["top_logprobs"]]
-        found.append({"tokens": ids, "after": list(after.items())})
-    return found
+        answers.append({"tokens": ids, "after": list(after.items())})
+    return answers
 
 
 def compare(path: Path, folder: Path, kind: str) -> None:
@@ -104,7 +104,7 @@ def compare(path: Path, folder: Path, kind: str) -> None:
             timeout=TIMEOUT,
             check=True,
         )
-        said = json.loads(ran.stdout.splitlines()[-1])
+        answers = json.loads(ran.stdout.splitlines()[-1])
     except (subprocess.SubprocessError, ValueError, IndexError, OSError) as error:
         LOGGER.warning(
             "%s: not compared with llama.cpp, which does not read it (%s)",
@@ -117,13 +117,15 @@ def compare(path: Path, folder: Path, kind: str) -> None:
 
     from worldprobe.models import tokenizers
 
-    tokenizer = tokenizers.load(str(folder), path.name)
+    tokenizer = tokenizers.open_tokenizer(str(folder), path.name)
     fix = "Give the model's own checkpoint, or serve the file (llama-server): --engine openai."
-    for text, answer in zip(TEXTS, said, strict=True):
-        own, theirs = tokenizer(text)["input_ids"], answer["tokens"]
-        if own != theirs:
-            same = next(i for i in range(len(own) + 1) if own[: i + 1] != theirs[: i + 1])
-            names = [tokenizer.convert_ids_to_tokens(row[same : same + 4]) for row in (own, theirs)]
+    for text, answer in zip(TEXTS, answers, strict=True):
+        ours, theirs = tokenizer(text)["input_ids"], answer["tokens"]
+        if ours != theirs:
+            same = next(i for i in range(len(ours) + 1) if ours[: i + 1] != theirs[: i + 1])
+            names = [
+                tokenizer.convert_ids_to_tokens(row[same : same + 4]) for row in (ours, theirs)
+            ]
             raise UserError(
                 path,
                 f"has other tokens here than in llama.cpp: {names[0]} instead of {names[1]} in"
@@ -134,7 +136,7 @@ def compare(path: Path, folder: Path, kind: str) -> None:
         folder, local_files_only=True, dtype=torch.float32, attn_implementation="eager"
     ).eval()
     differences = []
-    for answer in said:
+    for answer in answers:
         with torch.inference_mode():
             logprobs = model(torch.tensor([answer["tokens"]])).logits[0].log_softmax(-1)
         differences += [
@@ -158,4 +160,4 @@ def compare(path: Path, folder: Path, kind: str) -> None:
 
 
 if __name__ == "__main__":
-    print(json.dumps(answers(Path(sys.argv[1]))))
+    print(json.dumps(ask_llama_cpp(Path(sys.argv[1]))))

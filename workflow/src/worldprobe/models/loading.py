@@ -44,7 +44,7 @@ def check_dtype(dtype: str) -> str:
     return dtype
 
 
-def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any, Any]:
+def load_checkpoint(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any, Any]:
     """The model in evaluation mode, and its tokenizer.
 
     Args:
@@ -291,14 +291,14 @@ def described_quantisation(checkpoint: Checkpoint, is_packed: bool) -> str | Non
 
 def precision_of(model: Any, dtype: str) -> str | None:
     """The precisions of a model's weights, in words, where some differ from what is asked."""
-    found = sorted(
+    precisions = sorted(
         {
             _named(parameter.dtype)
             for parameter in model.parameters()
             if parameter.is_floating_point()
         }
     )
-    return None if found == [dtype] else ", ".join(found)
+    return None if precisions == [dtype] else ", ".join(precisions)
 
 
 def is_packed(model: Any) -> bool:
@@ -364,7 +364,7 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
     """
     key = (checkpoint.digest_without_weights(), checkpoint.trust_remote_code)
     if key not in _LATEST:
-        loaded = tokenizers.load(
+        loaded = tokenizers.open_tokenizer(
             str(checkpoint.tokenizer_folder), checkpoint.name, checkpoint.trust_remote_code
         )
         _LATEST.clear()
@@ -451,24 +451,26 @@ def find_left_out(model: Any, unexpected: Iterable[str]) -> list[str]:
             or heads for other tasks.
     """
     prefix = f"{model.base_model_prefix}."
-    own = {name.removeprefix(prefix) for name, _ in model.named_parameters(remove_duplicate=False)}
+    names = {
+        name.removeprefix(prefix) for name, _ in model.named_parameters(remove_duplicate=False)
+    }
     last: dict[str, int] = {}
-    for name in own:
+    for name in names:
         for step in re.finditer(r"\.(\d+)\.", name):
             last[name[: step.start()]] = max(last.get(name[: step.start()], 0), int(step[1]))
     predicts_more = getattr(
         model.config.get_text_config(), "num_nextn_predict_layers", None
     )  # layers that only speed up decoding
-    found = []
+    left_out = []
     for name in sorted(unexpected):
         bare = name.removeprefix(prefix)
-        is_bias = bare.endswith(".bias") and f"{bare.removesuffix('bias')}weight" in own
+        is_bias = bare.endswith(".bias") and f"{bare.removesuffix('bias')}weight" in names
         number = re.search(r"\.(\d+)\.", bare)
-        place = bare[: number.start()] if number else ""
-        is_beyond = number is not None and place in last and int(number[1]) > last[place]
+        layer_list = bare[: number.start()] if number else ""
+        is_beyond = number is not None and layer_list in last and int(number[1]) > last[layer_list]
         if is_bias or (is_beyond and not predicts_more):
-            found.append(name)
-    return found
+            left_out.append(name)
+    return left_out
 
 
 def check_vocabulary(checkpoint: Checkpoint, tokenizer: Any, rows: int) -> None:

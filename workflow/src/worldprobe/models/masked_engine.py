@@ -95,9 +95,9 @@ class MaskedEngine(ScoringEngine):
         for i in order:
             if encoded[i].start >= encoded[i].end and i not in skip:
                 yield i, self._scored(encoded[i], [], per_token)
-        found: dict[int, list[float]] = {}
+        logprobs: dict[int, list[float]] = {}
         rows = [row for i in order for row in self.encoder.rows(i, encoded[i])]
-        n_tokens, n_once = (sum(len(one.ids) for one in some) for some in (rows, encoded))
+        n_tokens, n_once = (sum(len(sequence.ids) for sequence in some) for some in (rows, encoded))
         LOGGER.info(
             "%d texts, each read once per token of its target: %d passes, %d tokens (a causal"
             " model reads at most %d)",
@@ -105,7 +105,7 @@ class MaskedEngine(ScoringEngine):
         )
         # Neighbours together: a text is answered when the last of its rows is, which may be in a
         # later batch: so many that few texts wait while batches of other lengths are computed.
-        most = max((one.end - one.start for one in encoded), default=1)
+        most = max((sequence.end - sequence.start for sequence in encoded), default=1)
         at_once = max(self.budget.tokens // max((len(row.ids) for row in rows), default=1), 1)
         together = -(-TEXTS_TOGETHER * most // at_once)
         batches = self.budget.batches(rows, lambda row: len(row.ids), together=max(4, together))
@@ -113,7 +113,7 @@ class MaskedEngine(ScoringEngine):
             if all(row.query in skip for row in batch):
                 continue
             for row, value in self.budget.run(batch, self._values):
-                values = found.setdefault(row.query, [])
+                values = logprobs.setdefault(row.query, [])
                 values.append(value)
                 if (
                     len(values) == encoded[row.query].end - encoded[row.query].start
@@ -121,7 +121,7 @@ class MaskedEngine(ScoringEngine):
                 ):
                     yield (
                         row.query,
-                        self._scored(encoded[row.query], found.pop(row.query), per_token),
+                        self._scored(encoded[row.query], logprobs.pop(row.query), per_token),
                     )
 
     def _scored(self, gapped: Gapped, values: Sequence[float], per_token: bool) -> Scored:
@@ -141,9 +141,9 @@ class MaskedEngine(ScoringEngine):
         if any(len(row.ids) < width for row in rows):
             lengths = torch.tensor([[len(row.ids)] for row in rows], device=self.device)
             inputs["attention_mask"] = (torch.arange(width, device=self.device) < lengths).long()
-        places = torch.tensor([row.position for row in rows])
+        positions = torch.tensor([row.position for row in rows])
         if self.mode == "gaps":
-            self.places = places
+            self.places = positions
             try:
                 logits = self.model(**inputs).logits
             finally:
@@ -153,7 +153,9 @@ class MaskedEngine(ScoringEngine):
             logits = logits[:, 0]
         else:
             logits = self.model(**inputs).logits
-            logits = logits[torch.arange(len(rows), device=logits.device), places.to(logits.device)]
+            logits = logits[
+                torch.arange(len(rows), device=logits.device), positions.to(logits.device)
+            ]
         wanted = torch.tensor([[row.token] for row in rows], device=logits.device)
         logits = logits.float()
         values = logits.gather(1, wanted)[:, 0] - logits.logsumexp(-1)
@@ -186,8 +188,8 @@ class MaskedEngine(ScoringEngine):
             ids = [plain[(7919 * (i + 1) + 104729 * (k // 2)) % len(plain)] for i in range(count)]
             position = (k * count // 5) % count
             token, ids[position] = ids[position], tokenizer.mask_token_id
-            place = len(encoder.prefix) + position
-            rows.append(MaskedRow(k, place, token, (*encoder.prefix, *ids, *self.encoder.suffix)))
+            index = len(encoder.prefix) + position
+            rows.append(MaskedRow(k, index, token, (*encoder.prefix, *ids, *self.encoder.suffix)))
         return rows
 
     def _ensure_bidirectional(self, row: MaskedRow) -> None:
@@ -198,13 +200,16 @@ class MaskedEngine(ScoringEngine):
             UserError: exchanging what follows changes nothing.
         """
         first, last = row.position + 1, len(row.ids) - len(self.encoder.suffix)
-        other = MaskedRow(
+        reversed_row = MaskedRow(
             row.query,
             row.position,
             row.token,
             (*row.ids[:first], *row.ids[first:last][::-1], *row.ids[last:]),
         )
-        if other.ids != row.ids and self._values([row])[0][1] == self._values([other])[0][1]:
+        if (
+            reversed_row.ids != row.ids
+            and self._values([row])[0][1] == self._values([reversed_row])[0][1]
+        ):
             raise UserError(
                 self.facts.checkpoint,
                 "is not a masked language model: what follows a hidden token does not change its"
@@ -240,7 +245,7 @@ class Gapped:
 
 @dataclass(frozen=True, slots=True)
 class MaskedRow:
-    """What the model reads to predict one token.
+    """The sequence that the model reads to predict one token.
 
     Attributes:
         query: place of the query.
@@ -298,19 +303,19 @@ class GapEncoder:
             texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False
         )
         encoded = []
-        for i, one in enumerate(self.encoder.encode(queries)):
+        for i, sequence in enumerate(self.encoder.encode(queries)):
             is_first = (
-                FIRST_UNSCORED in one.flags
+                FIRST_UNSCORED in sequence.flags
             )  # a causal model cannot predict the first token of all, a masked one can
-            start = 0 if is_first else one.start
-            count = len(one.ids) - start
+            start = 0 if is_first else sequence.start
+            count = len(sequence.ids) - start
             words = number_words(texts[i], batch.word_ids(i), batch["offset_mapping"][i])
-            flags = tuple(flag for flag in one.flags if flag != FIRST_UNSCORED)
+            flags = tuple(flag for flag in sequence.flags if flag != FIRST_UNSCORED)
             encoded.append(
                 Gapped(
-                    (*one.ids, *self.suffix),
+                    (*sequence.ids, *self.suffix),
                     start,
-                    len(one.ids),
+                    len(sequence.ids),
                     tuple(words[len(words) - count :]),
                     flags,
                 )
@@ -319,14 +324,14 @@ class GapEncoder:
 
     def rows(self, query: int, gapped: Gapped) -> list[MaskedRow]:
         """One row for each token of the target."""
-        mask, found = self.tokenizer.mask_token_id, []
+        mask, rows = self.tokenizer.mask_token_id, []
         for k, position in enumerate(range(gapped.start, gapped.end)):
             ids = list(gapped.ids)
             for later in range(k, len(gapped.words) if self.pseudo == WITHIN_WORD else k + 1):
                 if later == k or gapped.words[later] == gapped.words[k]:
                     ids[gapped.start + later] = mask
-            found.append(MaskedRow(query, position, gapped.ids[position], tuple(ids)))
-        return found
+            rows.append(MaskedRow(query, position, gapped.ids[position], tuple(ids)))
+        return rows
 
 
 def number_words(
@@ -339,11 +344,11 @@ def number_words(
     [0, 0, 1, 2]
     """
     numbers: dict[tuple[int | None, int], int] = {}
-    found = []
+    words = []
     for word, (begin, end) in zip(word_ids, offsets, strict=True):
         at = next((i for i in range(begin, end) if not text[i].isspace()), None)
         number = (
             len(text[:end].split()) + 1 if at is None else len(text[: at + 1].split())
         )  # a space belongs to what follows
-        found.append(numbers.setdefault((word, number), len(numbers)))
-    return found
+        words.append(numbers.setdefault((word, number), len(numbers)))
+    return words

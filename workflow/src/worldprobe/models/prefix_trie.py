@@ -72,8 +72,8 @@ class PackedRow:
             parent = self.parents[node]
             if parent >= 0 and ends[node] > ends[parent]:
                 ends[parent] = ends[node]
-        places = np.arange(width)
-        mask: np.ndarray = (places[:, None] >= places) & (places[:, None] <= np.array(ends))
+        nodes = np.arange(width)
+        mask: np.ndarray = (nodes[:, None] >= nodes) & (nodes[:, None] <= np.array(ends))
         return mask
 
 

@@ -123,8 +123,8 @@ def _parts(text: str, is_open: bool) -> tuple[int, int, int]:
 
 def _left_open(text: str) -> int:
     """Where thoughts begin a line of a text that closes none; its length where they do not."""
-    places = (mark.start() for mark in _OPEN.finditer(text))
-    return next((at for at in places if not text[:at].rpartition("\n")[2].strip()), len(text))
+    starts = (mark.start() for mark in _OPEN.finditer(text))
+    return next((at for at in starts if not text[:at].rpartition("\n")[2].strip()), len(text))
 
 
 def closes_only(text: str) -> bool:
@@ -165,10 +165,10 @@ def split_thoughts(text: str, prompt: str = "") -> tuple[str, str]:
     if CHANNEL in text:
         reply = reply.partition("<|")[0]
     left = _left_open(reply) if begin else len(reply)
-    found = (_without_mark(part) for part in (thoughts, reply[left:]))
+    pieces = (_without_mark(part) for part in (thoughts, reply[left:]))
     reply = reply[:left].rstrip() if left < len(reply) else reply
     reply = reply.lstrip() if begin else reply
-    return "\n\n".join(part for part in found if part), (
+    return "\n\n".join(part for part in pieces if part), (
         f"{before} {reply}".strip() if before else reply
     )
 
@@ -238,10 +238,10 @@ def marks_of(tokenizer: Any) -> dict[int, str]:
     out.
     """
     ids = tokenizer.convert_tokens_to_ids(list(MARKS))
-    found = {one: mark for one, mark in zip(ids, MARKS, strict=True) if one is not None}
+    marks = {token: mark for token, mark in zip(ids, MARKS, strict=True) if token is not None}
     return {
-        one: mark
-        for one, mark in found.items()
-        if tokenizer.convert_ids_to_tokens(one) == mark
-        and not tokenizer.decode([one], skip_special_tokens=True)
+        token: mark
+        for token, mark in marks.items()
+        if tokenizer.convert_ids_to_tokens(token) == mark
+        and not tokenizer.decode([token], skip_special_tokens=True)
     }

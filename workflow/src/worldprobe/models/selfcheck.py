@@ -128,14 +128,14 @@ def in_float32(model: Any) -> Iterator[None]:
     hooks = []
 
     def wide(data: torch.Tensor) -> torch.Tensor:
-        found = spare[data.shape, data.device]
-        return (found.pop() if found else torch.empty_like(data, dtype=torch.float32)).copy_(data)
+        spares = spare[data.shape, data.device]
+        return (spares.pop() if spares else torch.empty_like(data, dtype=torch.float32)).copy_(data)
 
     def widen(module: Any, arguments: tuple[Any, ...] = ()) -> tuple[Any, ...]:
         recurse = module in listed
-        own = (*module.parameters(recurse=recurse), *module.buffers(recurse=recurse))
+        tensors = (*module.parameters(recurse=recurse), *module.buffers(recurse=recurse))
         with torch.inference_mode(False), torch.no_grad():
-            kept[module] = [(tensor, tensor.data) for tensor in own if tensor.dtype in HALF]
+            kept[module] = [(tensor, tensor.data) for tensor in tensors if tensor.dtype in HALF]
             for tensor, data in kept[module]:
                 tensor.data = wide(data)
         return tuple(
@@ -165,7 +165,7 @@ def in_float32(model: Any) -> Iterator[None]:
 
 
 class Reference:
-    """What the plain pass says of the probes, in the model's own precision and in float32.
+    """The plain pass over the probes, in the model's own precision and in float32.
 
     Args:
         model: of transformers, in evaluation mode.
@@ -249,10 +249,10 @@ def ensure_causal(reference: Reference, sequences: Sequence[Sequenced], name: st
         UserError: it is not.
     """
     start = sequences[0][1]
-    one, other = (
+    first, second = (
         values[: shared(sequences[0][0], sequences[1][0]) - start] for values in reference.exact[:2]
     )
-    if largest_difference([one], [other]) > TOLERANCE * CAUSAL_SHARE:
+    if largest_difference([first], [second]) > TOLERANCE * CAUSAL_SHARE:
         raise UserError(
             name,
             "is not a causal language model: its log probabilities of a token depend on the tokens"
@@ -287,12 +287,14 @@ def choose_mode(
             pack_sequences(some, 4 * len(sequences[0][0])) for some in (sequences, [last])
         )
         padded.members = [len(sequences)]
-        *found, one, other = (
+        *others, beside, alone = (
             values for _, values in sorted(passes.rows([*rows, padded], [*sequences, last]))
         )
         return [
-            *found,
-            max(one, other, key=lambda values: largest_difference([values], reference.exact[-1:])),
+            *others,
+            max(
+                beside, alone, key=lambda values: largest_difference([values], reference.exact[-1:])
+            ),
         ]
 
     ways: dict[str, Callable[[], list[list[float]]]] = {
@@ -331,23 +333,23 @@ def check_caches(
     def cached() -> float:
         prefix = passes.prefix(ids[:third])
         rest = torch.tensor([list(ids[third:])], device=passes.device)
-        found = [(passes.next_all(rest, prefix.cache(1), own_head)[0], expected[0][0])]
+        pairs = [(passes.next_all(rest, prefix.cache(1), own_head)[0], expected[0][0])]
         if mode == "tries":
             tokens = sorted(set(ids))
             packed = pack_sequences([((*ids[third:], 0), len(ids) - third)], len(ids))
             values = torch.tensor(passes.next_in_rows(packed, tokens, prefix)[0][1])
-            found.append((values, expected[0][0][tokens].cpu()))
-        return farthest(found)
+            pairs.append((values, expected[0][0][tokens].cpu()))
+        return farthest(pairs)
 
     def padded(cut: CutRows | None = None) -> float:
-        found = []
+        pairs = []
         for prefix in (None, passes.prefix(ids[:third])):
             batch = Batch(rows, prefix, passes, True, own_head, cut)
-            found += list(zip(batch.logits(), expected[0], strict=True))
+            pairs += list(zip(batch.logits(), expected[0], strict=True))
             kept = [1] if prefix else [0, 1]  # the cache must also let go of a row
             batch.go_on(kept, [[rows[k][0]] for k in kept])
-            found += list(zip(batch.logits(), [expected[1][k] for k in kept], strict=True))
-        return farthest(found)
+            pairs += list(zip(batch.logits(), [expected[1][k] for k in kept], strict=True))
+        return farthest(pairs)
 
     ways: dict[str, Callable[[], float]] = {"cache": cached, "padding": padded}
     if mode == "tries":
@@ -371,7 +373,7 @@ def check_caches(
 
 def farthest(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> float:
     """Largest absolute difference of pairs of logits; infinite where something is not finite."""
-    largest = max(float((one - other.to(one.device)).abs().max()) for one, other in pairs)
+    largest = max(float((first - second.to(first.device)).abs().max()) for first, second in pairs)
     return largest if math.isfinite(largest) else math.inf
 
 

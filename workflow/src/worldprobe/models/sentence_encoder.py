@@ -22,7 +22,7 @@ TRANSFORMER, POOLING, NORMALIZE = "Transformer", "Pooling", "Normalize"
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a folder says of its vectors.
+    """How a folder's vectors are made.
 
     Attributes:
         transformer: the folder of weights and tokenizer.
@@ -61,7 +61,7 @@ def encode(folder: Path, texts: Sequence[str], allow_pickle: bool = False) -> np
     from worldprobe.models.checkpoint import Checkpoint
 
     recipe = read_recipe(folder)
-    tokenizer = tokenizers.load(str(recipe.transformer), str(folder))
+    tokenizer = tokenizers.open_tokenizer(str(recipe.transformer), str(folder))
     try:
         loaded: Any = AutoModel.from_pretrained(
             recipe.transformer,
@@ -86,30 +86,30 @@ def encode(folder: Path, texts: Sequence[str], allow_pickle: bool = False) -> np
     lengths = (recipe.longest, tokenizer.model_max_length, loading.longest_read(model))
     longest = min(length for length in lengths if length is not None)
     texts = [recipe.prompt + (text.lower() if recipe.lowers else text) for text in texts]
-    order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+    order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
     vectors = np.zeros((len(texts), model.config.hidden_size), np.float32)
     with Progress("Encoding sentences", len(texts)) as progress, torch.inference_mode():
         for start in range(0, len(texts), BATCH):
-            places = order[start : start + BATCH]
+            indices = order[start : start + BATCH]
             batch = tokenizer(
-                [texts[place] for place in places],
+                [texts[index] for index in indices],
                 padding=True,
                 truncation=True,
                 max_length=longest,
                 return_tensors="pt",
             )
             mask = batch["attention_mask"][..., None]
-            vectors[places] = (
+            vectors[indices] = (
                 (model(**batch).last_hidden_state * mask).sum(dim=1) / mask.sum(dim=1)
             ).numpy()
-            progress.advance(len(places))
+            progress.advance(len(indices))
     if recipe.normalizes:
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors
 
 
 def read_recipe(folder: Path) -> Recipe:
-    """What a folder of sentence-transformers, of any version, says of its vectors.
+    """The recipe of a folder of sentence-transformers, of any version.
 
     Raises:
         UserError: the folder is not of an encoder that averages tokens, or does more than that.
@@ -117,11 +117,11 @@ def read_recipe(folder: Path) -> Recipe:
     try:
         modules = _read(folder / "modules.json", [{"type": TRANSFORMER, "path": ""}])
         steps = [str(module["type"]).rpartition(".")[2] for module in modules]
-        places = {
+        folders = {
             step: folder / module["path"] for step, module in zip(steps, modules, strict=True)
         }
-        pooling = _read(places.get(POOLING, folder / "1_Pooling") / "config.json")
-        transformer = places[TRANSFORMER]
+        pooling = _read(folders.get(POOLING, folder / "1_Pooling") / "config.json")
+        transformer = folders[TRANSFORMER]
         settings = _read(transformer / "sentence_bert_config.json", {})
         prompts = _read(folder / "config_sentence_transformers.json", {})
         modes = pooling.get("pooling_mode") or [
@@ -163,7 +163,7 @@ def _no_encoder(folder: Path, error: Exception) -> UserError:
 
 
 def _read(path: Path, otherwise: Any = None) -> Any:
-    """What a JSON file says, or ``otherwise`` where there is none."""
+    """The content of a JSON file, or ``otherwise`` where there is none."""
     if otherwise is not None and not path.is_file():
         return otherwise
     return json.loads(path.read_text(encoding="utf-8"))

@@ -102,15 +102,15 @@ def _auto_class(architecture: str, kind: str) -> Any:
             mappings.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
         ),
     }
-    found, known = classes[kind]
-    if architecture not in known:
+    auto_class, architectures = classes[kind]
+    if architecture not in architectures:
         raise UserError(
             f"architecture {architecture}",
-            f"transformers has no {kind} model of it{did_you_mean(architecture, known)}",
+            f"transformers has no {kind} model of it{did_you_mean(architecture, architectures)}",
             "Write the `model_type` of the checkpoint's config.json as `architecture` in the"
             " model's card.",
         )
-    return found
+    return auto_class
 
 
 def _config(
@@ -171,7 +171,7 @@ def _tokenizer(architecture: str, kind: str, is_chat: bool) -> PreTrainedTokeniz
     if around:
         named = [(word, tokenizer.token_to_id(word)) for word in ("<s>", "</s>")]
         tokenizer.post_processor = processors.TemplateProcessing(
-            single=around, special_tokens=[one for one in named if one[0] in around]
+            single=around, special_tokens=[token for token in named if token[0] in around]
         )
     wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **roles)
     if is_chat:

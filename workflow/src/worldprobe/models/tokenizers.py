@@ -58,7 +58,7 @@ TEKKEN_TOKENS = 100_000
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 
-def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
+def open_tokenizer(place: str, name: str, trust_remote_code: bool = False) -> Any:
     """The tokenizer of transformers that turns texts into a checkpoint's own token ids, and these
     into texts.
 
@@ -116,18 +116,19 @@ def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
         _check_capitals(loaded, name)
         return _knowing(loaded, name)
     try:
-        own = _read(path)
-        added = [token.content for token in own.get_added_tokens_decoder().values()]
-        if not (differing := differing_texts(own, loaded, [*SENTENCES, *added])):
-            return _as_mistral_cuts(_knowing(loaded, name), own, place, name)
+        file_tokenizer = _read(path)
+        added = [token.content for token in file_tokenizer.get_added_tokens_decoder().values()]
+        if not (differing := differing_texts(file_tokenizer, loaded, [*SENTENCES, *added])):
+            return _as_mistral_cuts(_knowing(loaded, name), file_tokenizer, place, name)
         # Special tokens that only the class names, where the file has them.
         named = {
             key: token
             for key in NAMED
-            if (token := getattr(loaded, key, None)) and own.token_to_id(token) is not None
+            if (token := getattr(loaded, key, None))
+            and file_tokenizer.token_to_id(token) is not None
         }
         taken = _without_dropout(TokenizersBackend.from_pretrained(place, **named, **how))
-        left = differing_texts(own, taken, SENTENCES)
+        left = differing_texts(file_tokenizer, taken, SENTENCES)
     except UserError:
         raise
     except Exception as error:  # as above
@@ -151,7 +152,7 @@ def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
         f"tokenizer.json, not transformers' {loaded.origin}",
         states_start,
     )
-    return _as_mistral_cuts(_knowing(taken, name), own, place, name)
+    return _as_mistral_cuts(_knowing(taken, name), file_tokenizer, place, name)
 
 
 def _sentencepieces(folder: Path) -> dict[str, Any]:
@@ -182,13 +183,15 @@ def _compare(loaded: Any, models: Mapping[str, Any], name: str) -> None:
     transformers that are right else.
     """
     texts = [text for text in SENTENCES if text == text.strip()]
-    for file, own in models.items():
+    for file, piece_model in models.items():
         for text, ids in zip(
             texts, loaded(texts, add_special_tokens=False)["input_ids"], strict=True
         ):
             pieces = [
-                loaded.unk_token if token == own.unk_id() else own.id_to_piece(token)
-                for token in own.encode(text)
+                loaded.unk_token
+                if token == piece_model.unk_id()
+                else piece_model.id_to_piece(token)
+                for token in piece_model.encode(text)
             ]
             if loaded.convert_ids_to_tokens(ids) != pieces:
                 raise UserError(
@@ -235,8 +238,8 @@ def _knowing(tokenizer: Any, name: str) -> Any:
     of three tokens.
     """
     rows = tokenizer(list(SENTENCES), add_special_tokens=False)["input_ids"]
-    known = {token for row in rows for token in row} - special_tokens(tokenizer)
-    if any(tokenizer.decode([token]).strip() for token in known):
+    tokens = {token for row in rows for token in row} - special_tokens(tokenizer)
+    if any(tokenizer.decode([token]).strip() for token in tokens):
         return tokenizer
     problem = (
         f"has no vocabulary that transformers' {tokenizer.origin} reads: every text is empty or"
@@ -285,21 +288,21 @@ def fingerprint(tokenizer: Any) -> str:
     return hashlib.sha256(json.dumps([len(tokenizer), cut]).encode()).hexdigest()
 
 
-def _as_mistral_cuts(tokenizer: Any, own: Any, place: str, name: str) -> Any:
+def _as_mistral_cuts(tokenizer: Any, file_tokenizer: Any, place: str, name: str) -> Any:
     """The tokenizer, with Mistral's own cutting of words where the file wrongly states Llama
     3's.
     """
     from tokenizers import Regex, pre_tokenizers
     from transformers.utils import cached_file
 
-    if own.get_vocab_size() <= TEKKEN_TOKENS or own.pre_tokenizer is None:
+    if file_tokenizer.get_vocab_size() <= TEKKEN_TOKENS or file_tokenizer.pre_tokenizer is None:
         return tokenizer
-    stated = json.loads(own.pre_tokenizer.__getstate__())
+    stated = json.loads(file_tokenizer.pre_tokenizer.__getstate__())
     parts = stated.get("pretokenizers", [stated])
     if not any((part.get("pattern") or {}).get("Regex") == LLAMA_3 for part in parts):
         return tokenizer
-    added = {token.content for token in own.get_added_tokens_decoder().values()}
-    if any(re.search(r"\d\d", token) for token in own.get_vocab().keys() - added):
+    added = {token.content for token in file_tokenizer.get_added_tokens_decoder().values()}
+    if any(re.search(r"\d\d", token) for token in file_tokenizer.get_vocab().keys() - added):
         return tokenizer
     path = cached_file(
         place, "config.json", local_files_only=True, _raise_exceptions_for_missing_entries=False
@@ -337,7 +340,7 @@ def differing_texts(own: Any, loaded: Any, texts: Sequence[str]) -> list[str]:
     if not getattr(loaded, "is_fast", False):
         return list(texts)
     bare, whole = (
-        [one.ids for one in own.encode_batch(list(texts), add_special_tokens=special)]
+        [encoding.ids for encoding in own.encode_batch(list(texts), add_special_tokens=special)]
         for special in (False, True)
     )
     expected = zip(bare, whole, own.decode_batch(bare, skip_special_tokens=False), strict=True)
@@ -345,18 +348,20 @@ def differing_texts(own: Any, loaded: Any, texts: Sequence[str]) -> list[str]:
         loaded(list(texts), add_special_tokens=special)["input_ids"] for special in (False, True)
     )
     restored = loaded.backend_tokenizer.decode_batch(bare, skip_special_tokens=False)
-    found = zip(loaded_bare, loaded_whole, restored, strict=True)
-    return [text for text, one, other in zip(texts, expected, found, strict=True) if one != other]
+    made = zip(loaded_bare, loaded_whole, restored, strict=True)
+    return [
+        text for text, ours, theirs in zip(texts, expected, made, strict=True) if ours != theirs
+    ]
 
 
 def _read(path: str) -> Any:
     """The tokenizer that a file describes, which neither cuts nor pads texts."""
     from tokenizers import Tokenizer
 
-    own = Tokenizer.from_file(path)
-    own.no_truncation()
-    own.no_padding()
-    return _without_dropout(own)
+    tokenizer = Tokenizer.from_file(path)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return _without_dropout(tokenizer)
 
 
 def _without_dropout(tokenizer: Any) -> Any:

@@ -205,7 +205,8 @@ class TransformersEngine:
         first token.
         """
         sets = {
-            one: Options(self.encoder.tokenizer, one) for one in dict.fromkeys(map(tuple, options))
+            choice: Options(self.encoder.tokenizer, choice)
+            for choice in dict.fromkeys(map(tuple, options))
         }
         tokens = sorted({token for allowed in sets.values() for token in allowed.pieces})
         encoded = self.encoder.encode_prompts(prompts, OPTION_ROOM, chooses=True)
@@ -403,7 +404,7 @@ def open_engine(
         name: the checkpoint.
         dtype: float32, bfloat16 or float16.
         revision: of a hub id.
-        device: see ``loading.load``.
+        device: see ``loading.load_checkpoint``.
         bos: see ``Encoder``; for encoder-decoder models ``PairEncoder``; nothing else than auto for
             masked models.
         allow_pickle: accept weights that exist as pickles only.
@@ -424,7 +425,7 @@ def open_engine(
     checkpoint: Checkpoint = locate(name, revision, allow_pickle, trust_remote_code, kind, adapter)
     LOGGER.info("loading %s in %s", name, dtype)
     before = checkpoint.state()
-    model, tokenizer = loading.load(checkpoint, dtype, device)
+    model, tokenizer = loading.load_checkpoint(checkpoint, dtype, device)
     tokenizer.chat_template_kwargs = dict(chat_template_kwargs or {})
     encoder = (
         encode(model, tokenizer, name)

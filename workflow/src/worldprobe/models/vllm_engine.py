@@ -102,11 +102,11 @@ class VllmEngine:
         """
         encoded = self.encoder.encode(queries)
         asked = []
-        for i, one in enumerate(encoded):
-            if one.start < len(one.ids):
+        for i, sequence in enumerate(encoded):
+            if sequence.start < len(sequence.ids):
                 asked.append(i)
             elif i not in skip:
-                yield i, scored(self.encoder.tokenizer, one, [], per_token)
+                yield i, scored(self.encoder.tokenizer, sequence, [], per_token)
         how = self._sampling(prompt_logprobs=0, detokenize=False)
         for group in self._groups([encoded[i].ids for i in asked]):
             members = [asked[k] for k in group]
@@ -177,19 +177,20 @@ class VllmEngine:
         from vllm.sampling_params import StructuredOutputsParams
 
         sets = {
-            one: Options(self.encoder.tokenizer, one) for one in dict.fromkeys(map(tuple, options))
+            choice: Options(self.encoder.tokenizer, choice)
+            for choice in dict.fromkeys(map(tuple, options))
         }
         how = {
-            one: self._sampling(
+            choice: self._sampling(
                 max_tokens=1 if allowed.takes_one_token() else OPTION_ROOM,
                 structured_outputs=StructuredOutputsParams(choice=list(allowed.options)),
                 **self._wanted_tokens(sorted(allowed.pieces)),
             )
-            for one, allowed in sets.items()
+            for choice, allowed in sets.items()
         }
         encoded = self.encoder.encode_prompts(prompts, OPTION_ROOM, chooses=True)
         for m, answer in self._answers(
-            [ids for ids, _ in encoded], [how[tuple(one)] for one in options], skip
+            [ids for ids, _ in encoded], [how[tuple(choice)] for choice in options], skip
         ):
             output, was_cut = answer.outputs[0], encoded[m][1]
             logprobs = _logprobs_of(output)
@@ -328,7 +329,7 @@ class VllmEngine:
 def _logprobs_of(output: Any) -> list[dict[int, float]] | None:
     """For each written token, token -> log probability, where they were asked for."""
     return (
-        [{t: found.logprob for t, found in step.items()} for step in output.logprobs]
+        [{t: entry.logprob for t, entry in step.items()} for step in output.logprobs]
         if output.logprobs
         else None
     )
@@ -338,12 +339,12 @@ def _logprobs(answer: Any, ids: Sequence[int], start: int) -> list[float]:
     """Log probabilities of ids[start:]; vLLM lists one dictionary per position, the prompt's own
     token always in it.
     """
-    found = answer.prompt_logprobs
-    if len(found) != len(ids) or any(ids[k] not in found[k] for k in range(start, len(ids))):
+    steps = answer.prompt_logprobs
+    if len(steps) != len(ids) or any(ids[k] not in steps[k] for k in range(start, len(ids))):
         raise RuntimeError(
             "vLLM's prompt log probabilities do not belong to the tokens of the prompt"
         )
-    return [found[k][ids[k]].logprob for k in range(start, len(ids))]
+    return [steps[k][ids[k]].logprob for k in range(start, len(ids))]
 
 
 def open_engine(
@@ -406,7 +407,7 @@ def open_engine(
     config = AutoConfig.from_pretrained(
         str(checkpoint.folder), local_files_only=True, trust_remote_code=trust_remote_code
     )
-    tokenizer = tokenizers.load(str(checkpoint.folder), name, trust_remote_code)
+    tokenizer = tokenizers.open_tokenizer(str(checkpoint.folder), name, trust_remote_code)
     tokenizer.chat_template_kwargs = dict(chat_template_kwargs or {})
     loading.check_vocabulary(checkpoint, tokenizer, config.get_text_config().vocab_size)
     # vLLM makes at least one token behind every prompt, so a prompt may not fill the model's whole

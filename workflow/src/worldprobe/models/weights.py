@@ -165,40 +165,44 @@ def _one_set(folder: Path, name: str, whole: str, index: str) -> tuple[Path, ...
             if PART.fullmatch(path.name) and path.suffix == Path(whole).suffix
         )
         if parts - {whole} or stray:
-            other = (
+            competitors = (
                 f"those that {index} lists ({min(parts - {whole})}, ...)"
                 if parts - {whole}
                 else ", ".join(stray)
             )
-            raise _two_sets(name, whole, other)
+            raise _two_sets(name, whole, competitors)
         return (folder / whole,)
     return tuple(sorted(folder / part for part in parts))
 
 
-def _two_sets(name: str, one: str, other: str) -> UserError:
-    problem = f"has two sets of weights, {one} and {other}: which are the model's is not certain."
+def _two_sets(name: str, first: str, second: str) -> UserError:
+    problem = (
+        f"has two sets of weights, {first} and {second}: which are the model's is not certain."
+    )
     return UserError(
         name, problem, "Move those that are not meant out of the folder, with their index."
     )
 
 
-def _refuse_competitor(name: str, files: tuple[Path, ...], other: Path) -> None:
+def _refuse_competitor(name: str, files: tuple[Path, ...], competitor: Path) -> None:
     """Refuse further weights that could be meant: tensors of the model's own names, or other
     numbers in Mistral's format.
     """
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(other, "pt") as opened:
+        with safe_open(competitor, "pt") as opened:
             renamed = {_as_transformers(tensor): tensor for tensor in sorted(opened.keys())}
             for path in files:
-                with safe_open(path, "pt") as own:
-                    named = {OF_TEXT.sub("model.", tensor): tensor for tensor in sorted(own.keys())}
+                with safe_open(path, "pt") as file:
+                    named = {
+                        OF_TEXT.sub("model.", tensor): tensor for tensor in sorted(file.keys())
+                    }
                     for shared in sorted(renamed.keys() & named.keys()):
-                        pair = own.get_slice(named[shared]), opened.get_slice(renamed[shared])
-                        if not other.name.startswith("consolidated") or _differ(*pair):
+                        pair = file.get_slice(named[shared]), opened.get_slice(renamed[shared])
+                        if not competitor.name.startswith("consolidated") or _differ(*pair):
                             raise _two_sets(
-                                name, files[0].name if not files[1:] else INDEX, other.name
+                                name, files[0].name if not files[1:] else INDEX, competitor.name
                             )
     except (SafetensorError, OSError):
         return  # a damaged file of the model's own is told when it is loaded
@@ -234,12 +238,12 @@ def linked(folder: Path, hidden: set[str]) -> Path:
     """
     if not any((folder / name).exists() for name in hidden):
         return folder
-    place = Path(tempfile.mkdtemp(prefix="worldprobe-model-"))
-    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    links = Path(tempfile.mkdtemp(prefix="worldprobe-model-"))
+    atexit.register(shutil.rmtree, links, ignore_errors=True)
     for path in folder.iterdir():
         if path.name not in hidden:
-            (place / path.name).symlink_to(path.resolve())
-    return place
+            (links / path.name).symlink_to(path.resolve())
+    return links
 
 
 def refuse_pointers(name: str, folder: Path) -> None:
@@ -430,8 +434,8 @@ def quantisation_of(config: Mapping[str, Any]) -> Quantisation | None:
         schemes = (
             [group.get("weights") for group in groups.values()] if isinstance(groups, dict) else []
         )
-        found = {scheme.get("num_bits") for scheme in schemes if scheme}
-        bits = found.pop() if len(found) == 1 else None
+        widths = {scheme.get("num_bits") for scheme in schemes if scheme}
+        bits = widths.pop() if len(widths) == 1 else None
     computes = stated.get("bnb_4bit_compute_dtype") if is_4bit else None
     threshold = stated.get("llm_int8_threshold", 6.0)
     return Quantisation(

@@ -57,10 +57,12 @@ def refusal(card: Mapping[str, Any]) -> str:
 
 def is_to_be_fetched(card: Mapping[str, Any]) -> bool:
     """Whether a model's weights come from the hub and are not in the local cache."""
-    place = card["checkpoint"] or ""
+    checkpoint = card["checkpoint"] or ""
     if is_made(card) or not engines.of(card).sources(card):
         return False
-    if place.startswith(PREFIX) or (not place.startswith(HUB_PREFIX) and folder_of(place)):
+    if checkpoint.startswith(PREFIX) or (
+        not checkpoint.startswith(HUB_PREFIX) and folder_of(checkpoint)
+    ):
         return False
     return availability(card) == "to be fetched"
 
@@ -76,6 +78,6 @@ def hub_cache() -> Path:
 
 def free_gb(folder: Path) -> float:
     """Free space, GB (1e9 bytes), where a folder is or will be."""
-    places = (folder.absolute(), *folder.absolute().parents)
-    there = next(place for place in places if os.path.exists(place))  # no error of permission
+    folders = (folder.absolute(), *folder.absolute().parents)
+    there = next(path for path in folders if os.path.exists(path))  # no error of permission
     return shutil.disk_usage(there).free / 1e9

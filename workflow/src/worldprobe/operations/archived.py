@@ -118,16 +118,18 @@ class Archived:
 
     def with_answers(self) -> list[str]:
         """The models that have answers."""
-        return [one for one in all_models(self.settings.study) if one not in self.record.missing]
+        return [
+            model for model in all_models(self.settings.study) if model not in self.record.missing
+        ]
 
     def analysed(self) -> list[str]:
         """The answers, judgements or scores that are summarised and compared."""
-        of_benchmarks = [one.analysed.values() for one in of_study(self.settings.study)]
+        of_benchmarks = [benchmark.analysed.values() for benchmark in of_study(self.settings.study)]
         return [
             path
             for analyses in of_benchmarks
-            for one in analyses
-            for path in one.answers(self.answered, self.with_answers())
+            for analysis in analyses
+            for path in analysis.answers(self.answered, self.with_answers())
         ]
 
     def _taken(self, shown: Display, root: str) -> list[str]:
@@ -315,7 +317,7 @@ def _described(archive: Archive) -> dict[str, dict[str, str]]:
         return {}
     with contextlib.suppress(ValueError, AttributeError):
         stated = json.loads(archive.read(PROVENANCE))
-        if all(isinstance(text, str) for one in stated.values() for text in one.values()):
+        if all(isinstance(text, str) for texts in stated.values() for text in texts.values()):
             check_names(archive.path, stated)
             return dict(stated)
     raise UserError(archive.path, f"{PROVENANCE} is damaged.", "Get the archive again.")
@@ -345,11 +347,11 @@ def refuse_unpacked(root: Path) -> None:
         raise UserError(root, problem, fix)
 
 
-def _refuse_own(root: Path, place: str) -> None:
+def _refuse_own(root: Path, archive: str) -> None:
     """Refuse to write over results that were not unpacked from an archive."""
-    found = [path.name for path in root.glob("*") if path.name not in _BEFORE]
-    if found and not read_note(root):
-        problem = f"has results of its own, which {place} would replace."
+    results = [path.name for path in root.glob("*") if path.name not in _BEFORE]
+    if results and not read_note(root):
+        problem = f"has results of its own, which {archive} would replace."
         raise UserError(root, problem, "Draw it in another clone or folder (--directory).")
 
 
@@ -359,20 +361,24 @@ def _with_own(
     """The cards, with names, families, colours and order of a registry of the user's."""
     if own_registry is None:
         return {model: dict(card) for model, card in cards.items()}
-    own = read_registry(shipped_file(Path(own_registry)))
-    listed = [model for model in own if model in cards]
-    order = [*listed, *(model for model in cards if model not in own)]
+    user_cards = read_registry(shipped_file(Path(own_registry)))
+    listed = [model for model in user_cards if model in cards]
+    order = [*listed, *(model for model in cards if model not in user_cards)]
     kept = {
         model: {
             key: value
             for key, value in cards[model].items()
-            if model not in own or key not in SHOWN
+            if model not in user_cards or key not in SHOWN
         }
         for model in order
     }
     return {
         model: card
-        | {key: own[model][key] for key in SHOWN if model in own and own[model][key] is not None}
+        | {
+            key: user_cards[model][key]
+            for key in SHOWN
+            if model in user_cards and user_cards[model][key] is not None
+        }
         for model, card in kept.items()
     }
 
@@ -408,7 +414,7 @@ def unpack(place: str, note: Path, kept: Collection[str] = ()) -> None:
     for model, count in record.trained.items():
         facts = {"details": {"n_parameters": count}}
         contents[trained_file(model)] = json.dumps(facts).encode()
-    told = {
+    origin = {
         "study": record.study["study"],
         "archive": Path(place).name,
         "sha256": digest_file(root / RECORD if archive.is_folder else place),
@@ -421,7 +427,7 @@ def unpack(place: str, note: Path, kept: Collection[str] = ()) -> None:
             if has_password or not archive.is_encrypted(member)
         },
     }
-    text = json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(origin, indent=1, ensure_ascii=False) + "\n"
     check_names(place, {*copied, *contents})
     _refuse_bomb(place, sum(archive.size_of(inside[name]) for name in copied), root)
     with tempfile.TemporaryDirectory(prefix=".", suffix=".part", dir=root) as scratch:
@@ -430,7 +436,7 @@ def unpack(place: str, note: Path, kept: Collection[str] = ()) -> None:
             Path(scratch, name).parent.mkdir(parents=True, exist_ok=True)
             archive.copy_member(inside[name], Path(scratch, name))
         earlier = read_note(root)
-        if earlier.get("sha256") != told["sha256"]:  # nothing of another archive stays beside it
+        if earlier.get("sha256") != origin["sha256"]:  # nothing of another archive stays beside it
             for name in {*earlier.get("unpacked", ()), *earlier.get("drawn", ())}:
                 (root / name).unlink(missing_ok=True)
         if not archive.is_folder:
@@ -441,13 +447,13 @@ def unpack(place: str, note: Path, kept: Collection[str] = ()) -> None:
     write_text(note, text)
 
 
-def _refuse_bomb(place: str, size: int, folder: Path) -> None:
+def _refuse_bomb(archive: str, size: int, folder: Path) -> None:
     """Refuse what the disk has no room for, before anything is written: a small archive can state
     any size.
     """
     if size > (free := shutil.disk_usage(folder).free):
         problem = f"would take {size / 1e9:,.1f} GB unpacked; {free / 1e9:,.1f} GB are free here."
-        raise UserError(place, problem, "Free some disk space, if you trust this archive.")
+        raise UserError(archive, problem, "Free some disk space, if you trust this archive.")
 
 
 def _is_drawn(name: str) -> bool:
@@ -472,18 +478,19 @@ def compared(root: Path) -> Iterator[str]:
     Args:
         root: the study's folder, with a note.
     """
-    told = json.loads((root / NOTE).read_text(encoding="utf-8"))
-    there = {name: root / name for name in told["drawn"] if (root / name).is_file()}
-    changed = [name for name, path in there.items() if digest_file(path) != told["drawn"][name]]
-    yield f"Study {told['study']}, from {told['archive']} (worldprobe {told['release']}), in {root}"
+    origin = json.loads((root / NOTE).read_text(encoding="utf-8"))
+    there = {name: root / name for name in origin["drawn"] if (root / name).is_file()}
+    changed = [name for name, path in there.items() if digest_file(path) != origin["drawn"][name]]
+    described = f"{origin['archive']} (worldprobe {origin['release']})"
+    yield f"Study {origin['study']}, from {described}, in {root}"
     yield (
         f"{len(there) - len(changed)} of {len(there)} files of tables, figures and report are byte"
         " for byte those of the archive."
     )
     if changed:
         yield f"Others: {', '.join(changed[:8])}{' ...' if len(changed) > 8 else ''}"
-    if changed and told["release"] != __version__:
-        yield f"It was drawn by worldprobe {told['release']}, and is now by {__version__}."
-    if told["as_drawn"]:
-        names = sorted({Path(path).stem for path in told["as_drawn"]})
+    if changed and origin["release"] != __version__:
+        yield f"It was drawn by worldprobe {origin['release']}, and is now by {__version__}."
+    if origin["as_drawn"]:
+        names = sorted({Path(path).stem for path in origin["as_drawn"]})
         yield f"Taken over as they were drawn, from protected texts: {', '.join(names)}"

@@ -33,7 +33,7 @@ PUBLISHED_BYTES = 2
 
 
 def workload_of(study: Study, card: Mapping[str, Any], rule: str = "") -> Workload | None:
-    """What a model is asked by all benchmarks of a study, or by one rule; None where nobody can
+    """The workload of a model in all benchmarks of a study, or in one rule; None where nobody can
     say.
     """
     asking = [
@@ -42,15 +42,15 @@ def workload_of(study: Study, card: Mapping[str, Any], rule: str = "") -> Worklo
         if rule in ("", benchmark.rule) and benchmark.answers(study, card["model"])
     ]
     loads = [benchmark.workload(study, card) for benchmark in asking]
-    known = [load for load in loads if load is not None]
-    if len(known) < len(loads) or not known:
+    known_loads = [load for load in loads if load is not None]
+    if len(known_loads) < len(loads) or not known_loads:
         return None
     return Workload(
-        sum(load.requests for load in known),
-        sum(load.read for load in known),
-        sum(load.written for load in known),
-        _sum_of_limits([load.most_requests for load in known]),
-        _sum_of_limits([load.most_tokens for load in known]),
+        sum(load.requests for load in known_loads),
+        sum(load.read for load in known_loads),
+        sum(load.written for load in known_loads),
+        _sum_of_limits([load.most_requests for load in known_loads]),
+        _sum_of_limits([load.most_tokens for load in known_loads]),
     )
 
 
@@ -63,7 +63,7 @@ def _sum_of_limits(limits: Sequence[int | None]) -> int | None:
 def job_needs(
     study: Study, registry: Registry, site: Mapping[str, Any], model: str, rule: str
 ) -> Needs:
-    """What a rule's job with a model asks for."""
+    """The needs of a rule's job with a model."""
     card = registry[model]
     return needs(card, site["gpu_memory_gb"], workload_of(study, card, rule))
 
@@ -73,7 +73,6 @@ def forecast(
     registry: Registry,
     site: Mapping[str, Any],
     left_out: Mapping[str, str],
-    again: Mapping[str, str] | None = None,
     on_cluster: bool = True,
 ) -> list[str]:
     """What the run takes, line by line: nothing for a study whose models have all answered.
@@ -83,7 +82,6 @@ def forecast(
         registry: model id -> card.
         site: facts of the cluster.
         left_out: model, file or baseline -> why the run goes on without it.
-        again: the same of those that the run tries to have, for the next one.
         on_cluster: whether jobs are submitted; else GPUs are those of this machine, if it has any.
     """
     jobs = {
@@ -91,16 +89,12 @@ def forecast(
         for model, rules in unfinished(study).items()
         if rules and model not in left_out
     }
-    lines = [
-        f"{head} {', '.join(names)}: {why}"
-        for head, reasons in (("without", left_out), ("tried again,", again or {}))
-        for why, names in by_reason(reasons).items()
-    ]
+    lines = [f"without {', '.join(names)}: {why}" for why, names in by_reason(left_out).items()]
     asked = [model for model in jobs if engines.of(registry[model]).is_model]
     if asked:
         count = sum(len(jobs[model]) for model in asked)
-        known = [model for model in all_models(study) if engines.of(registry[model]).is_model]
-        lines.append(f"models: {len(asked)} of {len(known)} to ask, in {count} jobs")
+        models = [model for model in all_models(study) if engines.of(registry[model]).is_model]
+        lines.append(f"models: {len(asked)} of {len(models)} to ask, in {count} jobs")
         if on_cluster or visible_gpus():
             chosen = {model: jobs[model] for model in asked}
             lines += _gpus(study, registry, site, chosen, on_cluster)
@@ -129,14 +123,16 @@ def _gpus(
             hours[wanted.gpus].append(wanted.runtime / 60)
     kind = site["gres"] or site["gpu_model"] or "any type"
     partition = site["gpu_partition"] or site["partition"] or "default"
-    place = f" ({kind}, {site['gpu_memory_gb']:g} GB, partition {partition})" if on_cluster else ""
+    hardware = (
+        f" ({kind}, {site['gpu_memory_gb']:g} GB, partition {partition})" if on_cluster else ""
+    )
     on_gpus = {gpus: times for gpus, times in sorted(hours.items()) if gpus}
     if on_gpus:
         parts = [f"{len(times)} with {gpus}" for gpus, times in on_gpus.items()]
         total = max(sum(gpus * sum(times) for gpus, times in on_gpus.items()), 1)
         verb = "are asked for" if on_cluster else "at most on A100s"
         yield (
-            f"GPUs{place}: jobs {', '.join(parts)}; {total:,.0f} GPU hours {verb}, the longest"
+            f"GPUs{hardware}: jobs {', '.join(parts)}; {total:,.0f} GPU hours {verb}, the longest"
             f" job {max(1, *map(max, on_gpus.values())):.0f} hours"
         )
     if 0 in hours:
@@ -144,7 +140,7 @@ def _gpus(
 
 
 def _requests(study: Study, registry: Registry, models: Iterable[str]) -> Iterator[str]:
-    """What is asked of servers, and where the study stops it."""
+    """The requests to servers, and where the study stops them."""
     for model in models:
         card = registry[model]
         if not engines.of(card).is_remote:
@@ -174,10 +170,10 @@ def _downloads(registry: Registry, models: Iterable[str], files: Collection[str]
     }
     if weights:
         folder = hub_cache()
-        known = [number for number in weights.values() if number]
-        size = f"about {max(sum(known) * PUBLISHED_BYTES / 1e9, 1):,.0f} GB"
-        if n_unknown := len(weights) - len(known):
-            size = f"{size} and {n_unknown} of unknown size" if known else "size unknown"
+        sizes = [number for number in weights.values() if number]
+        size = f"about {max(sum(sizes) * PUBLISHED_BYTES / 1e9, 1):,.0f} GB"
+        if n_unknown := len(weights) - len(sizes):
+            size = f"{size} and {n_unknown} of unknown size" if sizes else "size unknown"
         yield (
             f"weights: {len(weights)} models to download, {size}, into {folder}"
             f" (HF_HOME {'is set' if os.environ.get('HF_HOME') else 'is not set'};"

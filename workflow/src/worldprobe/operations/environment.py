@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+import os
+import shutil
+import sys
+from collections.abc import Collection, Mapping, MutableMapping
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from worldprobe.paths import PACKAGE
+from worldprobe.errors import UserError
+from worldprobe.paths import PACKAGE, REPOSITORY
+
+
+def prepare_jobs(deployed_by: Collection[str]) -> str:
+    """What each job's shell begins with: where the code and its Python are.
+
+    Args:
+        deployed_by: how Snakemake makes environments of rules (``--sdm``).
+    """
+    if "apptainer" in deployed_by:
+        advice = (
+            "Build envs/worldprobe.def and run Snakemake inside it (docs/cluster.md), or take --sdm"
+            " conda."
+        )
+        problem = "does nothing: no rule has a container of its own."
+        sys.exit(UserError("--sdm apptainer", problem, advice).lines())
+    slurm = str(REPOSITORY / "slurm" / "bin")
+    # two commands of SLURM whose answers would make Snakemake wait for ever (slurm/bin says when)
+    if shutil.which("sbatch") and slurm not in os.get_exec_path():
+        os.environ.update(PATH=os.pathsep.join([slurm, *os.get_exec_path()]))
+    source = jobs_source(REPOSITORY, bool(deployed_by))
+    python = "" if deployed_by else sys.executable
+    return (
+        f"export WORLDPROBE_SOURCE={quote(source)} WORLDPROBE_PYTHON={quote(python)}"
+        f" PATH={quote(str(REPOSITORY / 'workflow' / 'bin'))}:$PATH; "
+    )
 
 
 def jobs_source(home: Path, has_environments: bool) -> str:

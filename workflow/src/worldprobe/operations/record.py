@@ -15,6 +15,7 @@ from worldprobe.benchmark import Study
 from worldprobe.benchmarks import settings_classes
 from worldprobe.errors import UserError, raise_all
 from worldprobe.files import write_text
+from worldprobe.missing import present
 from worldprobe.settings import Source
 from worldprobe.settings.blocks import check
 from worldprobe.settings.registry import as_stated
@@ -22,6 +23,8 @@ from worldprobe.settings.study import study_class
 
 #: The record's file in a study's folder (``StudyPaths.record``).
 RECORD = "study.json"
+#: Settings of a run, not of what is studied.
+_OF_RUN = ("results", "kept_since", "fetch_again", "ask_again")
 #: In place of a server's address, which is nobody else's business.
 NO_ENDPOINT = "https://endpoint.invalid/v1"
 #: What to give in place of what is no archive.
@@ -35,7 +38,7 @@ def recorded_settings(study: Study) -> dict[str, Any]:
     that it does not name.
     """
     unnamed = {name for name in settings_classes() if study.get(name) is None}
-    stated = {key: value for key, value in study.items() if key not in {*unnamed, "results"}}
+    stated = {key: value for key, value in study.items() if key not in {*unnamed, *_OF_RUN}}
     return without_passwords(stated)
 
 
@@ -67,7 +70,7 @@ def recorded_cards(
         shown: ids in its tables.
     """
     named = {*_texts(study), *shown}
-    named |= {one.partition("+")[0] for one in named}
+    named |= {name.partition("+")[0] for name in named}
     cards = {model: as_stated(card) for model, card in registry.items() if model in named}
     return {
         model: card | ({"endpoint": NO_ENDPOINT} if card.get("endpoint") else {})
@@ -76,15 +79,15 @@ def recorded_cards(
 
 
 def models_in(tables: Iterable[Path | str]) -> set[str]:
-    """The ids of models in the rows of some tables."""
+    """The ids of models in the rows of some tables, of those that are there."""
     from pyarrow import parquet
 
-    found: set[str] = set()
-    for path in tables:
+    models: set[str] = set()
+    for path in present(map(Path, tables))[0]:
         columns = {"model", "model_a", "model_b"} & {*parquet.read_schema(path).names}
         for column in parquet.read_table(path, columns=sorted(columns)).columns:
-            found |= {one for one in column.unique().to_pylist() if one is not None}
-    return found
+            models |= {model for model in column.unique().to_pylist() if model is not None}
+    return models
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -104,7 +107,7 @@ _PARTS: dict[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Record:
-    """What a study was.
+    """A record of a study, by which its tables are drawn again.
 
     Attributes:
         release: of worldprobe.

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,8 @@ from worldprobe.models.engine_types import BYTES, PARAMETERS, WEIGHT_SHARE, is_s
 if TYPE_CHECKING:
     from filelock import FileLock
 
-#: How often a job is submitted at most: ``retries`` of slurm/config.yaml and one. Each attempt gets
+#: How often a job is tried on a cluster: ``retries`` of slurm/config.yaml, as the first is none and
+#: the last one gives up. Each attempt gets
 #: more memory and time.
 ATTEMPTS = 4
 
@@ -168,7 +169,7 @@ def list_requests(
     requests = []
     for model in models:
         entry = registry[model]
-        dtype, engine = entry.get("dtype", "float32"), entry.get("engine", "transformers")
+        dtype, engine = entry.get("dtype", "float32"), entry.get("engine", engines.USUAL)
         wanted = needs({**entry, "dtype": dtype}, gpu_memory_gb, (work or {}).get(model))
         weights = (
             round(entry["parameters"] * BYTES[dtype] / 1e9, 1) if entry.get("parameters") else None
@@ -197,6 +198,8 @@ def list_requests(
 #: Locks that this process has taken; they end with it.
 _HELD: dict[Path, FileLock] = {}
 SECONDS_BETWEEN_TRIES = 2.0
+#: In the place of a GPU, where there is none.
+_CPU = "cpu"
 
 
 def visible_gpus(environment: Mapping[str, str] | None = None) -> list[str]:
@@ -224,40 +227,25 @@ def visible_gpus(environment: Mapping[str, str] | None = None) -> list[str]:
     return [line.strip() for line in printed.splitlines() if line.strip().isdigit()]
 
 
-def limits(
-    wanted: Mapping[str, int], given: Collection[str], gpus: int | None = None
-) -> dict[str, int]:
-    """Limits for the jobs of one machine, where ``--resources`` sets none: its GPUs, and its memory
-    in MB.
-
-    Without a GPU, models that want one run on the CPU, one at a time.
+def refuse_more_gpus(wanted: Mapping[str, int], count: int) -> None:
+    """Stop where a model's job asks for more GPUs than this machine has; without any, models that
+    want one run on the CPU, one at a time (``claim_gpus``).
 
     Args:
         wanted: model -> GPUs that its job asks for.
-        given: resources that have a limit already.
-        gpus: GPUs of this machine (counted).
+        count: GPUs of this machine.
 
     Raises:
-        UserError: a model wants more GPUs than this machine has.
+        UserError: a model wants more.
     """
-    amounts = {}
-    if "gpu" not in given:
-        count = len(visible_gpus()) if gpus is None else gpus
-        if count:
-            for model, number in wanted.items():
-                if number > count:
-                    raise UserError(
-                        f"model {model}",
-                        f"needs {number} GPUs, and this machine has {count}.",
-                        f"Run it on a cluster (--profile slurm), set tensor_parallel: {count} in"
-                        " its card if the weights fit, or leave it out of the study's models.",
-                    )
-        amounts["gpu"] = max(count, 1)
-    if "mem_mb" not in given:
-        import psutil  # every command imports this module
-
-        amounts["mem_mb"] = psutil.virtual_memory().total // 1_000_000
-    return amounts
+    for model, number in wanted.items():
+        if count and number > count:
+            raise UserError(
+                f"model {model}",
+                f"needs {number} GPUs, and this machine has {count}.",
+                f"Run it on a cluster (--profile slurm), set tensor_parallel: {count} in its card"
+                " if the weights fit, or leave it out of the study's models.",
+            )
 
 
 def claim_gpus(
@@ -269,6 +257,8 @@ def claim_gpus(
     enough are free.
 
     Each GPU has a lock file, which the system releases when the process ends, however it ends.
+    Without a GPU, a process that wants one takes the CPU, which has such a file, too: large models
+    run one at a time.
     Inside a SLURM job, which has been given its own GPUs, only processes of that job wait for each
     other: another job may call other GPUs by the same numbers.
 
@@ -290,6 +280,9 @@ def claim_gpus(
         environment["CUDA_VISIBLE_DEVICES"] = ""
         return []
     gpus = visible_gpus(environment)
+    is_cpu = not gpus and "CUDA_VISIBLE_DEVICES" not in environment
+    if is_cpu:
+        gpus, number = [_CPU], 1
     if not gpus:
         return []
     if number > len(gpus):
@@ -311,10 +304,13 @@ def claim_gpus(
             else:
                 lock.release()
         if is_enough:
+            if is_cpu:
+                return []
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(kept)
             return kept
         if not has_waited:
-            LOGGER.info("waiting for %d free GPU(s) of %d", number, len(gpus))
+            what = "the CPU" if is_cpu else f"{number} free GPU(s) of {len(gpus)}"
+            LOGGER.info("waiting for %s", what)
             has_waited = True
         time.sleep(SECONDS_BETWEEN_TRIES)
 

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from typing import Any
+
+
+def one_of(names: Iterable[str]) -> str:
+    r"""A regular expression for some names; for none, one that nothing matches.
+
+    >>> one_of(["gpt2", "a.b"]), one_of([])
+    ('gpt2|a\\.b', '(?!)')
+    """
+    return "|".join(map(re.escape, names)) or "(?!)"
 
 
 def by_wildcard(name: str, look_up: Callable[[str], Any]) -> Callable[[Any], Any]:

@@ -35,7 +35,7 @@ from worldprobe.settings.registry import as_stated
 
 
 class StudySettings(NamedTuple):
-    """What a run is about.
+    """The settings of a run.
 
     Attributes:
         study: the validated study.
@@ -96,7 +96,11 @@ def _unknown_models(
         settings.get("models"),
         shipped_file(Path(str(settings.get("registry", REGISTRY)))),
     )
-    if isinstance(models, list) and all(isinstance(one, str) for one in models) and file.is_file():
+    if (
+        isinstance(models, list)
+        and all(isinstance(name, str) for name in models)
+        and file.is_file()
+    ):
         try:
             registry = read_registry(file)
         except UserError as error:
@@ -167,8 +171,8 @@ def model_files(card: Mapping[str, Any]) -> list[str]:
         with contextlib.suppress(
             UserError
         ):  # the job that loads the model says what is wrong with it
-            for place in (folder, *base_folder(folder)):
-                here = Path(os.path.expanduser(place))
+            for source in (folder, *base_folder(folder)):
+                here = Path(os.path.expanduser(source))
                 files += [here] if here.is_file() else files_of(here)
     return [str(path) for path in files]
 
@@ -182,9 +186,9 @@ def is_folder(card: Mapping[str, Any]) -> bool:
     """Whether a checkpoint is a folder, or a GGUF file, of the user's rather than to be fetched or
     made.
     """
-    place = card["checkpoint"] or ""
+    checkpoint = card["checkpoint"] or ""
     return bool(not is_made(card) and engines.of(card).sources(card)) and (
-        place.startswith((".", "/", "~")) or os.path.exists(place)
+        checkpoint.startswith((".", "/", "~")) or os.path.exists(checkpoint)
     )
 
 
@@ -230,11 +234,11 @@ def check_folders(model: str, card: Mapping[str, Any], registry_file: str) -> No
     named = [("tokenizer", card["tokenizer"])] if card.get("tokenizer") else []
     if is_folder(card):
         named.append(("checkpoint", card["checkpoint"]))
-    for key, place in named:
-        if not os.path.exists(os.path.expanduser(place)):
+    for key, path in named:
+        if not os.path.exists(os.path.expanduser(path)):
             raise UserError(
                 f"{registry_file}: {model}.{key}",
-                f"there is no folder or file {place}.",
+                f"there is no folder or file {path}.",
                 "Correct the path.",
             )
 

@@ -1,1 +1,1 @@
-"""Displays, the report's page, the paper, exports, the leaderboard."""
+"""Displays, the report's page, the paper, the leaderboard."""

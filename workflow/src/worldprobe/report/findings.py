@@ -26,7 +26,7 @@ from worldprobe.report.sheet import (
     text_column,
 )
 
-#: Where a mean lies (``analysis.comparisons.place``), as tables print it.
+#: Where a mean lies (``analysis.comparisons.above_or_below``), as tables print it.
 STANDING = {
     "above": "above",
     "below": "below",
@@ -45,19 +45,21 @@ def standing(
     reference.
 
     Args:
-        rows: as for ``analysis.comparisons.place``.
+        rows: as for ``analysis.comparisons.above_or_below``.
         reference: chance, or what else means are compared with.
         n_intervals: as for ``analysis.comparisons.at_once``.
     """
-    from worldprobe.analysis.comparisons import place  # SciPy, which Snakemake need not load
+    from worldprobe.analysis.comparisons import (
+        above_or_below,  # SciPy, which Snakemake need not load
+    )
 
     if reference is None or rows.empty:
         return pd.Series("", rows.index, dtype=object)
-    return place(rows, reference, n_intervals).map(STANDING)
+    return above_or_below(rows, reference, n_intervals).map(STANDING)
 
 
 def row_kind(model: str, roster: Roster) -> str:
-    """What a row of a table is about."""
+    """The kind of a row: a model, a control model, a rule, a baseline or people."""
     if is_baseline(model):
         return "people" if model == HUMAN else "baseline"
     if roster[model].is_untrained:
@@ -111,9 +113,9 @@ def count_kinds(rows: pd.DataFrame) -> dict[str, int]:
     """How many rows of ``against_chance`` are about what, as facts of a part."""
     n_untrained = (rows["kind"] == "untrained control model").sum()
     kinds = rows["kind"].str.removeprefix("untrained ").value_counts()
-    more = {"control model": f" ({n_untrained} untrained)"} if n_untrained else {}
+    remarks = {"control model": f" ({n_untrained} untrained)"} if n_untrained else {}
     shown = ("language model", "control model", "rule", "baseline")
-    return {f"{kind}s{more.get(kind, '')}": int(kinds[kind]) for kind in shown if kind in kinds}
+    return {f"{kind}s{remarks.get(kind, '')}": int(kinds[kind]) for kind in shown if kind in kinds}
 
 
 def lead_values(
@@ -189,29 +191,31 @@ def compared_in_words(
     names = dict(zip(counted["model"], counted["name"], strict=True))
     strongest = {}
     for model in names:
-        beside = [pairs[model, other] for other in baselines if (model, other) in pairs]
+        beside = [pairs[model, baseline] for baseline in baselines if (model, baseline) in pairs]
         if beside:
             strongest[model] = max(beside, key=lambda row: float(row["mean_b"]))
-    found = []
+    sentences = []
     if len(names) == 2 and tuple(names) in pairs:
-        found.append(_which_is_better(pairs[tuple(names)], *names.values()))
+        sentences.append(_which_is_better(pairs[tuple(names)], *names.values()))
     elif len(names) > 2:
-        found += _which_differ(pairs, counted, metric)
+        sentences += _which_differ(pairs, counted, metric)
     if len(strongest) > 2:
-        found.append(_which_beat_a_baseline(strongest, names, roster))
+        sentences.append(_which_beat_a_baseline(strongest, names, roster))
     else:
-        found += [
+        sentences += [
             _beats_a_baseline(row, names[model], roster[row["model_b"]].name)
             for model, row in strongest.items()
         ]
-    return found + ["Not compared with a baseline."] * bool(baselines and names and not strongest)
+    return sentences + ["Not compared with a baseline."] * bool(
+        baselines and names and not strongest
+    )
 
 
 def _turned(row: dict[Any, Any]) -> dict[Any, Any]:
     """A comparison with its sides exchanged."""
-    other = {"a": "b", "b": "a"}
+    opposite = {"a": "b", "b": "a"}
     turned = {
-        f"{name[:-1]}{other[name[-1]]}" if name[-2:] in ("_a", "_b") else name: value
+        f"{name[:-1]}{opposite[name[-1]]}" if name[-2:] in ("_a", "_b") else name: value
         for name, value in row.items()
     }
     ends = {"difference": "difference", "ci_low": "ci_high", "ci_high": "ci_low"}
@@ -255,13 +259,13 @@ def _which_differ(
         return []
     is_lower = [_differs(pairs[best["model"], model]) for model in compared["model"]]
     lower = list(compared.loc[is_lower, "name"])
-    alike = list(compared.loc[[not one for one in is_lower], "name"])
-    said = f"{best['name']} has the highest {metric}, {decimals(3)(best[column])}"
+    alike = list(compared.loc[[not differs for differs in is_lower], "name"])
+    sentence = f"{best['name']} has the highest {metric}, {decimals(3)(best[column])}"
     if metric == "accuracy" and best["against"] in (STANDING["open"], "below"):
-        said += ", which is not shown to be above chance"
+        sentence += ", which is not shown to be above chance"
     parts = [f"lower than it (p < 0.05 after Holm's correction): {_listed(lower)}"] * bool(lower)
     parts += [f"not shown to differ from it: {_listed(alike)}"] * bool(alike)
-    return [f"{said}; {'; '.join(parts)}."]
+    return [f"{sentence}; {'; '.join(parts)}."]
 
 
 def _differs(row: dict[Any, Any]) -> bool:
@@ -318,8 +322,8 @@ def which_tests(rows: pd.DataFrame) -> str:
     "Student's t; flips of signs where clusters are unequal"
     """
     names = {"t": "Student's t", "sign_flips": "flips of signs where clusters are unequal"}
-    known = [name for test, name in names.items() if (rows["test"] == test).any()]
-    return "; ".join(known) or "not tested"
+    tests = [name for test, name in names.items() if (rows["test"] == test).any()]
+    return "; ".join(tests) or "not tested"
 
 
 def warn_of_few(rows: pd.DataFrame) -> list[str]:

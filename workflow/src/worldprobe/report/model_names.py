@@ -128,14 +128,16 @@ class Roster:
 
     def digest(self, colours: bool) -> str:
         """A digest of all that a reader sees of the models, with their colours or without."""
-        shown = [one if colours else replace(one, colour=None) for one in self.models.values()]
+        shown = [
+            model if colours else replace(model, colour=None) for model in self.models.values()
+        ]
         return hashlib.sha256(repr(shown).encode()).hexdigest()[:16]
 
 
 def sort_by(rows: pd.DataFrame, column: str, order: Iterable[str]) -> pd.DataFrame:
     """The rows in the order of a column's values, rows with one value as they are."""
-    places = {value: place for place, value in enumerate(order)}
-    return rows.sort_values(column, key=lambda values: values.map(places), kind="stable")
+    ranks = {value: rank for rank, value in enumerate(order)}
+    return rows.sort_values(column, key=lambda values: values.map(ranks), kind="stable")
 
 
 def is_baseline(model: str) -> bool:
@@ -162,11 +164,14 @@ def read_roster(path: Path | str | None) -> Roster:
 def roster_of(registry: Mapping[str, Mapping[str, Any]]) -> Roster:
     """The display side of the cards of a registry."""
     return Roster(
-        {name: _model(name, entry, place) for place, (name, entry) in enumerate(registry.items())}
+        {
+            name: _model(name, entry, position)
+            for position, (name, entry) in enumerate(registry.items())
+        }
     )
 
 
-def _model(name: str, entry: Mapping[str, Any], place: int) -> ShownModel:
+def _model(name: str, entry: Mapping[str, Any], position: int) -> ShownModel:
     control, prices, kind = entry.get("control"), entry.get("prices"), entry.get("kind") or CAUSAL
     return ShownModel(
         id=name,
@@ -176,7 +181,7 @@ def _model(name: str, entry: Mapping[str, Any], place: int) -> ShownModel:
         colour=entry.get("colour"),
         is_control=control is not None,
         is_untrained=control is not None and control.get("steps") == 0,
-        position=place,
+        position=position,
         prices=(float(prices["prompt"]), float(prices["completion"])) if prices else None,
     )
 

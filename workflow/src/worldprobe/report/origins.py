@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.contracts import read_provenance, table_name
+from worldprobe.missing import present
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster, counted
 from worldprobe.report.sheet import Sheet, number_column, percent, text_column
@@ -66,32 +67,32 @@ class Methods:
 
 
 def read_origins(paths: Iterable[Path | str]) -> list[TableOrigin]:
-    """Kind and provenance of each table.
+    """Kind and provenance of each table that is there (``missing.present``).
 
     Raises:
         UserError: one of the files is not a table of worldprobe.
     """
-    found = []
-    for path in map(Path, paths):
+    origins = []
+    for path in present(map(Path, paths))[0]:
         provenance = read_provenance(path)
-        found.append(TableOrigin(table_name(path), path, provenance))
-    return found
+        origins.append(TableOrigin(table_name(path), path, provenance))
+    return origins
 
 
 def are_sampled(origins: Sequence[TableOrigin]) -> bool:
     """Whether a sample of the items was asked, as one of the tables says."""
-    return any(one.provenance.details.get("sample") for one in origins)
+    return any(origin.provenance.details.get("sample") for origin in origins)
 
 
 def package_versions(origins: Sequence[TableOrigin]) -> dict[str, str]:
     """Every package that any table names; where two tables name different versions, both."""
     versions: dict[str, set[str]] = {}
-    for one in origins:
+    for origin in origins:
         for name, version in (
-            one.provenance.packages | one.provenance.details.get("r_versions", {})
+            origin.provenance.packages | origin.provenance.details.get("r_versions", {})
         ).items():
             versions.setdefault(name, set()).add(str(version))
-    return {name: " and ".join(sorted(found)) for name, found in sorted(versions.items())}
+    return {name: " and ".join(sorted(numbers)) for name, numbers in sorted(versions.items())}
 
 
 def stated_missing(provenance: Provenance) -> dict[str, str]:
@@ -258,9 +259,9 @@ def model_rows(
     each.
     """
     rows: dict[str, dict[str, str]] = {}
-    for one in origins:
-        p = one.provenance
-        if one.kind in kinds and p.model and p.checkpoint:
+    for origin in origins:
+        p = origin.provenance
+        if origin.kind in kinds and p.model and p.checkpoint:
             rows.setdefault(
                 p.model,
                 {
@@ -277,20 +278,22 @@ def model_rows(
 def file_rows(origins: Sequence[TableOrigin]) -> list[dict[str, str]]:
     """What each table was built from."""
     rows = []
-    for one in origins:
-        p = one.provenance
+    for origin in origins:
+        p = origin.provenance
         inputs = ", ".join(
             f"{Path(name).name} {digest[:10]}" for name, digest in sorted(p.inputs.items())[:4]
         )
-        more = len(p.inputs) - 4
+        n_others = len(p.inputs) - 4
         rows.append(
             {
-                "table": one.kind,
-                "file": one.path.name,
+                "table": origin.kind,
+                "file": origin.path.name,
                 "model": p.model or "–",
                 "seed": "–" if p.seed is None else str(p.seed),
                 "method": str(p.method),
-                "inputs": inputs + (f" and {more} more" if more > 0 else "") if inputs else "–",
+                "inputs": inputs + (f" and {n_others} more" if n_others > 0 else "")
+                if inputs
+                else "–",
             }
         )
     return rows

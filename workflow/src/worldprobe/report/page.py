@@ -24,6 +24,7 @@ from worldprobe.benchmark import NO_SECTION, Benchmark, Display, Section, taken_
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import TooLittleError, UserError
 from worldprobe.files import digest_file, read_text, write_text
+from worldprobe.missing import read_missing
 from worldprobe.provenance import TOO_LITTLE, Provenance, of_rehearsal
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import NOTES, Methods, TableOrigin, flags_sheet, notes
@@ -56,7 +57,7 @@ QUESTION = "What do language models know about the world?"
 
 @dataclass(frozen=True)
 class Material:
-    """What a benchmark makes its part of the report from.
+    """The material of a benchmark's part of the report.
 
     Attributes:
         summary: file of its summary table (``ReportPage.summary``).
@@ -187,28 +188,32 @@ def build_part(
     part: Part = benchmark.page.compose(material)
     if flagged := flags_sheet(read_provenance(material.summary), material.roster):
         part = replace(part, tables=[*part.tables, flagged])
-    declared = {(one.kind, one.name): one for one in benchmark.displays}
+    declared = {(display.kind, display.name): display for display in benchmark.displays}
     order = list(declared)
-    captions = {one.name: one.caption for one in benchmark.displays if one.kind == "figure"}
+    captions = {
+        display.name: display.caption for display in benchmark.displays if display.kind == "figure"
+    }
     pictures = [
         read_picture(path, captions.get(path.stem, path.stem.replace("_", " "))) for path in figures
     ]
 
-    def inside(section: Section, kind: str, found: Sequence[Any]) -> list[Any]:
-        keys = {(kind, one.name): one for one in found}
+    def inside(section: Section, kind: str, displays: Sequence[Any]) -> list[Any]:
+        keys = {(kind, display.name): display for display in displays}
         known = [key for key in order if key in keys and declared[key].section == section.id]
         unknown = [key for key in keys if key not in declared and section is NO_SECTION]
         return [keys[key] for key in [*known, *unknown]]
 
     shown = []
-    for one in [*benchmark.page.sections, NO_SECTION]:
+    for section in [*benchmark.page.sections, NO_SECTION]:
         content = (
-            inside(one, "figure", pictures),
-            inside(one, "table", [table for table in tables if table.rows]),
-            part.extras.get(one.id, Markup("")),
+            inside(section, "figure", pictures),
+            inside(section, "table", [table for table in tables if table.rows]),
+            part.extras.get(section.id, Markup("")),
         )
         if any(content):
-            shown.append(ShownSection(one.id, one.title, one.intro, *content, one.is_folded))
+            shown.append(
+                ShownSection(section.id, section.title, section.intro, *content, section.is_folded)
+            )
     return ShownPart(benchmark.name, benchmark.title, part, shown)
 
 
@@ -276,8 +281,8 @@ def overview_of(parts: Sequence[ShownPart]) -> Overview:
     apart = frozenset().union(*(shown.part.apart for shown in parts))
 
     def mean(model: str) -> float:
-        known = [cells[model] for _, cells in wholes if model in cells]
-        return sum(known) / len(known) if known else -1.0
+        means = [cells[model] for _, cells in wholes if model in cells]
+        return sum(means) / len(means) if means else -1.0
 
     models = sorted(
         {model for _, cells in wholes + details for model in cells},
@@ -308,13 +313,13 @@ def step_colours() -> Markup:
     """The CSS of the cells' colour steps, white at chance."""
     colours = [blend_colours(AROUND_CHANCE, step / STEPS) for step in range(STEPS + 1)]
     rules = (
-        f".k{step}{{background:{one};color:{'#fff' if is_dark(one) else '#1d1d1d'}}}"
-        for step, one in enumerate(colours)
+        f".k{step}{{background:{colour};color:{'#fff' if is_dark(colour) else '#1d1d1d'}}}"
+        for step, colour in enumerate(colours)
     )
     return Markup("".join(rules))
 
 
-def build_page(page: ReportPage) -> str:
+def render_report(page: ReportPage) -> str:
     """The page's HTML; it names no resource outside itself, and its policy forbids whatever is not
     its own.
     """
@@ -347,9 +352,9 @@ def build_page(page: ReportPage) -> str:
                 time.prompt_tokens or time.completion_tokens for time in page.answer_times
             ),
             dollars=(
-                sum(known)
+                sum(costs)
                 if (
-                    known := [
+                    costs := [
                         time.dollars for time in page.answer_times if time.dollars is not None
                     ]
                 )
@@ -362,7 +367,7 @@ def build_page(page: ReportPage) -> str:
 
 def write_page(page: ReportPage, path: Path | str) -> None:
     """Build the page and write it whole."""
-    write_text(path, build_page(page))
+    write_text(path, render_report(page))
 
 
 def render_template(package: str, name: str, **values: object) -> Markup:
@@ -462,7 +467,7 @@ def print_table(
         sheet: Sheet = _build(display, tables, roster, options)
     except TooLittleError as error:
         sheet = Sheet(f"{display.title}.", pd.DataFrame(columns=["why"]), (WHY,), (error.problem,))
-    made = read_provenance(tables[0])
+    made = Provenance() if read_missing(tables[0]) else read_provenance(tables[0])
     made = replace(made, details={**made.details, **of_rehearsal(tables)})
     sheet = replace(sheet, notes=(*sheet.notes, *notes(made, roster)))
     if made.details.get("rehearsal"):
@@ -507,19 +512,23 @@ def _check_origins(display: Display, tables: Paths) -> None:
     """
     for path in tables if len(tables) > 1 else ():
         stated = read_provenance(path).inputs
-        for source, one in zip(tables, display.inputs, strict=True):
-            if stated.get(one.name) not in (None, digest_file(source)):
+        for source, table in zip(tables, display.inputs, strict=True):
+            if stated.get(table.name) not in (None, digest_file(source)):
                 raise UserError(
                     path,
-                    f"was built from other {one.name} than {source}.",
-                    f"Give the {one.name} that it was built from.",
+                    f"was built from other {table.name} than {source}.",
+                    f"Give the {table.name} that it was built from.",
                 )
 
 
 def _build(display: Display, tables: Paths, roster: Roster, options: Mapping[str, str]) -> Any:
+    for path in tables:
+        if lacking := read_missing(path):
+            problem = f"{lacking.name} is missing: {lacking.reason}."
+            raise TooLittleError(path, problem, "Repair that, and run again.")
     frames = [
-        read_table(path, one.contract, one.columns)
-        for path, one in zip(tables, display.inputs, strict=True)
+        read_table(path, table.contract, table.columns)
+        for path, table in zip(tables, display.inputs, strict=True)
     ]
     _check_origins(display, tables)
     if frames[0].empty and (why := read_provenance(tables[0]).details.get(TOO_LITTLE)):
@@ -584,7 +593,9 @@ def run_notebook(path: Path | str, settings: Mapping[str, str]) -> str:
         ) from error
     for cell in notebook.cells:
         if "outputs" in cell:
-            cell["outputs"] = [one for one in cell["outputs"] if one.get("name") != "stderr"]
+            cell["outputs"] = [
+                output for output in cell["outputs"] if output.get("name") != "stderr"
+            ]
     html, _resources = HTMLExporter(
         template_name="basic",
         exclude_input_prompt=True,
@@ -605,7 +616,7 @@ def number_table_ids(html: str) -> str:
     """
     random_id = re.compile(r"\bT_[0-9a-f]{5}(?![0-9a-zA-Z])")
     numbers = {
-        found: f"T_{number}"
-        for number, found in enumerate(dict.fromkeys(random_id.findall(html)), start=1)
+        table_id: f"T_{number}"
+        for number, table_id in enumerate(dict.fromkeys(random_id.findall(html)), start=1)
     }
     return random_id.sub(lambda match: numbers[match.group(0)], html)

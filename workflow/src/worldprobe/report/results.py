@@ -380,13 +380,13 @@ def check_result(document: Any, name: str = "result.json") -> dict[str, Any]:
         UserError: it does not; names the key.
     """
     if isinstance(document, dict) and document.get("schema_version") != SCHEMA_VERSION:
-        found = document.get("schema_version", "none")
+        version = document.get("schema_version", "none")
         raise UserError(
-            name, f"schema_version is {found}; this release reads {SCHEMA_VERSION}.", REPAIR
+            name, f"schema_version is {version}; this release reads {SCHEMA_VERSION}.", REPAIR
         )
-    _, found = check(Result, document, [Source(name, document)])
-    if found:
-        raise UserError(name, found[0].problem, REPAIR)
+    _, problems = check(Result, document, [Source(name, document)])
+    if problems:
+        raise UserError(name, problems[0].problem, REPAIR)
     return dict(document)
 
 
@@ -573,7 +573,7 @@ def print_rankings(rankings: Sequence[Ranking], title: str) -> Sheet:
             line = {"ranking": number, "of": ranking.title, "rank": row.rank, "tied": row.is_tied}
             line |= {"model": row.model, "loaded": row.facts, "asked": ranking.asked}
             line |= {key: row.stated[key] for key in ("mean", "ci_low", "ci_high", "n")}
-            numbers = {name: one["mean"] for name, one in {**row.others, **row.groups}.items()}
+            numbers = {name: score["mean"] for name, score in {**row.others, **row.groups}.items()}
             lines.append(line | row.stated["counts"] | numbers)
     return Sheet(
         title=title,
@@ -625,13 +625,13 @@ def task_names(scores: Sequence[Score]) -> dict[tuple[str, str], str]:
     """The names of benchmarks' groups among lm-eval's tasks; of those that would have one name,
     later ones are numbered.
     """
-    found: dict[tuple[str, str], str] = {}
+    names: dict[tuple[str, str], str] = {}
     for score in sorted(scores, key=lambda score: score.group != OVERALL):
-        if (score.benchmark, score.group) not in found:
-            plain, taken = task_name(score), set(found.values())
+        if (score.benchmark, score.group) not in names:
+            plain, taken = task_name(score), set(names.values())
             numbered = chain([plain], (f"{plain}_{number}" for number in count(2)))
-            found[score.benchmark, score.group] = next(n for n in numbered if n not in taken)
-    return found
+            names[score.benchmark, score.group] = next(n for n in numbered if n not in taken)
+    return names
 
 
 def public_name(result: Mapping[str, Any]) -> str:
@@ -707,7 +707,7 @@ def to_lm_eval(result: Mapping[str, Any], date: float) -> dict[str, Any]:
         configs[name] = {"task": name, "metadata": {**items, **score.stated["asked"]}}
     adapter = public_adapter(result["adapter"]) if result.get("adapter") else None
     options = (result.get("options") or {}).values()
-    limits = [one.get("limit", 0) for one in options]
+    limits = [block.get("limit", 0) for block in options]
     wholes = {names[benchmark, OVERALL]: benchmark for benchmark in result["benchmarks"]}
     return {
         "results": tasks,
@@ -773,7 +773,7 @@ def to_hub(result: Mapping[str, Any], dataset: str | None) -> list[dict[str, Any
                 "Name the dataset on the hub with these items: --dataset OWNER/NAME.",
             )
         task = name if len(result["benchmarks"]) > 1 else "default"
-        place = {"id": dataset, "task_id": task} if dataset else dict(stated["release"])
+        target = {"id": dataset, "task_id": task} if dataset else dict(stated["release"])
         how = "; ".join(f"{key}: {text}" for key, text in stated["asked"].items())
         low, high = stated["ci_low"], stated["ci_high"]
         interval = "" if low is None else f"95% interval {low:.4f} to {high:.4f}; "
@@ -781,5 +781,5 @@ def to_hub(result: Mapping[str, Any], dataset: str | None) -> list[dict[str, Any
             f"worldprobe {result['worldprobe_version']}, accuracy;"
             f" {interval}{', '.join(precision(result))}; {how}"
         )
-        entries.append({"dataset": place, "value": stated["mean"], "notes": notes})
+        entries.append({"dataset": target, "value": stated["mean"], "notes": notes})
     return entries

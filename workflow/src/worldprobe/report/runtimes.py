@@ -60,7 +60,7 @@ def read_run_times(folder: Path | str | None) -> list[RunTime]:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one model's answers cost, all attempts together.
+    """The cost of one model's answers, all attempts together.
 
     Attributes:
         seconds: wall-clock time.
@@ -82,7 +82,7 @@ class Cost:
 
     @property
     def dollars(self) -> float | None:
-        """What the tokens cost; None where the registry states no prices.
+        """The price of the tokens; None where the registry states no prices.
 
         >>> Cost(1.0, {}, 1, 2_000_000, 500_000, prices=(0.5, 1.5)).dollars
         1.75
@@ -102,7 +102,7 @@ _MEASURED = ("seconds", "device_seconds", "answers", "prompt_tokens", "completio
 
 
 def cost(root: Path | str, origins: Iterable[Mapping[str, Any]]) -> Cost:
-    """What the answers of some tables cost, each part of the store counted once.
+    """The cost of the answers of some tables, each part of the store counted once.
 
     A part counts where its list of questions is one of the tables' lists. Time that a killed
     process spent after its last part is lost; loading the model is part of a process's first part.
@@ -112,8 +112,10 @@ def cost(root: Path | str, origins: Iterable[Mapping[str, Any]]) -> Cost:
         origins: ``provenance.details["answers"]`` of each table.
     """
     wanted: dict[str, set[str]] = {}
-    for one in origins:
-        wanted.setdefault(one["store"], set()).update(entry["list"] for entry in one["made_by"])
+    for origin in origins:
+        wanted.setdefault(origin["store"], set()).update(
+            entry["list"] for entry in origin["made_by"]
+        )
     parts = [
         part
         for store, lists in wanted.items()
@@ -135,20 +137,19 @@ def cost(root: Path | str, origins: Iterable[Mapping[str, Any]]) -> Cost:
 
 
 def cost_by_model(root: Path | str, made: Iterable[Provenance]) -> dict[str, Cost]:
-    """What the answers of each model cost; models of whose answers the store has none left are
-    missing.
+    """The cost of each model's answers, without models of whose answers the store has none left.
 
     Args:
         root: folder of all stores, for example results/.answers.
         made: provenance of tables; those that do not come from the store are passed over.
     """
     by_model: dict[str, list[Mapping[str, Any]]] = {}
-    for one in made:
-        origins = one.details.get("answers")
-        if one.model and isinstance(origins, dict) and origins.get("store"):
-            by_model.setdefault(one.model, []).append(origins)
+    for provenance in made:
+        origins = provenance.details.get("answers")
+        if provenance.model and isinstance(origins, dict) and origins.get("store"):
+            by_model.setdefault(provenance.model, []).append(origins)
     spent = {model: cost(root, origins) for model, origins in by_model.items()}
-    return {model: one for model, one in spent.items() if one.answers}
+    return {model: total for model, total in spent.items() if total.answers}
 
 
 def to_plain(times: Sequence[RunTime], spent: Mapping[str, Cost]) -> dict[str, Any]:
@@ -159,7 +160,8 @@ def to_plain(times: Sequence[RunTime], spent: Mapping[str, Cost]) -> dict[str, A
         spent: model id -> cost, without its name and prices.
     """
     costs = {
-        model: {name: getattr(one, name) for name in _MEASURED} for model, one in spent.items()
+        model: {name: getattr(model_cost, name) for name in _MEASURED}
+        for model, model_cost in spent.items()
     }
     return {"run_times": [asdict(time) for time in times], "answers": costs}
 
@@ -175,7 +177,7 @@ def from_plain(took: Mapping[str, Any]) -> tuple[list[RunTime], dict[str, Cost]]
     True
     """
     times = [RunTime(**time) for time in took.get("run_times", ())]
-    return times, {model: Cost(**one) for model, one in took.get("answers", {}).items()}
+    return times, {model: Cost(**fields) for model, fields in took.get("answers", {}).items()}
 
 
 def with_all_attempts(times: Sequence[RunTime], answers: Sequence[Cost]) -> list[RunTime]:
@@ -188,8 +190,8 @@ def with_all_attempts(times: Sequence[RunTime], answers: Sequence[Cost]) -> list
         times: from the benchmark files.
         answers: of each model.
     """
-    longest = max((one.seconds for one in answers), default=0.0)
-    total = sum(one.seconds for one in answers)
+    longest = max((answer_cost.seconds for answer_cost in answers), default=0.0)
+    total = sum(answer_cost.seconds for answer_cost in answers)
     changed = [
         (
             replace(time, seconds=max(time.seconds, total), longest=max(time.longest, longest))

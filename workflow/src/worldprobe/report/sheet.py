@@ -79,8 +79,8 @@ def latex(text: str) -> str:
         text, f"{text[1:]} ", strict=False
     )  # of two hyphens, or quotes, LaTeX would make one sign
     shown = "".join(
-        LATEX_ESCAPES.get(one, one) + ("{}" if one == after and one in "-'`" else "")
-        for one, after in pairs
+        LATEX_ESCAPES.get(letter, letter) + ("{}" if letter == after and letter in "-'`" else "")
+        for letter, after in pairs
     )
     return (
         f"{{}}{shown}" if text.lstrip()[:1] in ("[", "*") else shown
@@ -350,8 +350,8 @@ class Sheet:
         """
         rows = [[column.heading for column in self.columns], *self.cells()]
         letters = sum(
-            column.letters or max(len(row[place]) for row in rows)
-            for place, column in enumerate(self.columns)
+            column.letters or max(len(row[index]) for row in rows)
+            for index, column in enumerate(self.columns)
         )
         for size in sizes:
             points, space = SIZES[size]
@@ -412,7 +412,7 @@ class Sheet:
         return "\n".join([*text, ""])
 
     def printed_as(self, name: str) -> PrintedTable:
-        """What is printed, as the report shows it."""
+        """The printed table, as the report shows it."""
         columns = tuple(PrintedColumn(c.heading, c.over, c.is_number) for c in self.columns)
         breaks, notes = sorted(self.breaks()), " ".join(self.notes)
         return PrintedTable(
@@ -420,7 +420,7 @@ class Sheet:
         )
 
     def to_json(self) -> str:
-        """What is printed, as the report reads it."""
+        """The printed table as JSON, as the report reads it."""
         return json.dumps(asdict(self.printed_as("")), ensure_ascii=False, indent=1) + "\n"
 
     def write(self, paths: Sequence[Path | str]) -> None:
@@ -482,13 +482,13 @@ class PrintedTable:
         """Shared headings and how many columns each spans; empty where no column shares one."""
         if not any(column.over for column in self.columns):
             return []
-        found: list[tuple[str, int]] = []
+        spans: list[tuple[str, int]] = []
         for column in self.columns:
-            if found and column.over and found[-1][0] == column.over:
-                found[-1] = (column.over, found[-1][1] + 1)
+            if spans and column.over and spans[-1][0] == column.over:
+                spans[-1] = (column.over, spans[-1][1] + 1)
             else:
-                found.append((column.over, 1))
-        return found
+                spans.append((column.over, 1))
+        return spans
 
 
 @dataclass(frozen=True)

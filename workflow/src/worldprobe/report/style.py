@@ -65,13 +65,13 @@ def blend_colours(stops: tuple[str, ...], share: float) -> str:
     ... )
     ('#808080', '#fafafa', '#003f72')
     """
-    place = min(max(share, 0.0), 1.0) * (len(stops) - 1)
-    first = min(int(place), len(stops) - 2)
+    position = min(max(share, 0.0), 1.0) * (len(stops) - 1)
+    first = min(int(position), len(stops) - 2)
     low, high = (
         tuple(int(stop[i : i + 2], 16) for i in (1, 3, 5)) for stop in stops[first : first + 2]
     )
     return "#" + "".join(
-        f"{round(a + (b - a) * (place - first)):02x}" for a, b in zip(low, high, strict=True)
+        f"{round(a + (b - a) * (position - first)):02x}" for a, b in zip(low, high, strict=True)
     )
 
 
@@ -146,10 +146,14 @@ def apply_settings() -> None:
 
 def letters_without_glyph(figure: Figure) -> str:
     """The letters that the figure's fonts lack, which would be drawn as boxes."""
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         figure.draw_without_rendering()
-    numbers = {number for one in told for number in re.findall(r"^Glyph (\d+) ", str(one.message))}
+    numbers = {
+        number
+        for warning in caught
+        for number in re.findall(r"^Glyph (\d+) ", str(warning.message))
+    }
     return "".join(sorted(chr(int(number)) for number in numbers))
 
 
@@ -161,19 +165,19 @@ def fonts_with(letters: str) -> list[str]:
     from matplotlib.ft2font import FT2Font
 
     for file in set(findSystemFonts()) - {
-        one.fname for one in fontManager.ttflist
+        font.fname for font in fontManager.ttflist
     }:  # installed since the list was cached
         with contextlib.suppress(Exception):  # whatever is wrong with a font
             fontManager.addfont(file)
     # The letters of a font are no setting of its entry: the file is opened. "Last Resort" has a box
     # for every letter.
     listed = sorted(
-        fontManager.ttflist, key=lambda one: one.weight == 400
+        fontManager.ttflist, key=lambda font: font.weight == 400
     )  # of a family's weights the regular one counts
     upright = {
-        one.name: one.fname
-        for one in listed
-        if one.style == "normal" and "LastResort" not in one.fname
+        font.name: font.fname
+        for font in listed
+        if font.style == "normal" and "LastResort" not in font.fname
     }
     has: dict[str, set[str]] = {}
     for name, file in sorted(upright.items()):
@@ -287,11 +291,11 @@ def grid(
     columns = min(count, columns)
     across = (WIDTHS[width] - left - right - gap * (columns - 1)) / columns
     figure = canvas(width, -(-count // columns) * (head + tall) + top - head + foot)
-    places = [
+    corners = [
         (left + number % columns * (across + gap), top + number // columns * (head + tall))
         for number in range(count)
     ]
-    return figure, [axes_at(figure, x, y, across, tall) for x, y in places], across
+    return figure, [axes_at(figure, x, y, across, tall) for x, y in corners], across
 
 
 def dots(
@@ -379,9 +383,9 @@ def blank(
 ) -> None:
     """Hollow marks over those of a line's means that have no interval."""
     is_hollow = lacks_interval(rows, ends).to_numpy()
-    places = np.asarray(x, dtype=float)[is_hollow]
+    positions = np.asarray(x, dtype=float)[is_hollow]
     looks: dict[str, Any] = {"ls": "", "mfc": "white", "mec": GREY, "mew": 0.6, "ms": size}
-    axes.plot(places, rows["mean"][is_hollow], marker=marker, zorder=zorder, **looks)
+    axes.plot(positions, rows["mean"][is_hollow], marker=marker, zorder=zorder, **looks)
 
 
 def lacks_interval(
@@ -572,10 +576,12 @@ def looks(colours: Mapping[str, str], by_marks: bool = True) -> dict[str, tuple[
             for hue in FAMILY_COLOURS
         ]
         shades = [colour, with_lightness(colour, 0.4), with_lightness(colour, -0.4), *others]
-        marks = [shape(number + more) for more in range(len(_SHAPES))] if by_marks else [shape(0)]
+        marks = (
+            [shape(number + offset) for offset in range(len(_SHAPES))] if by_marks else [shape(0)]
+        )
         taken = set(chosen.values())
         chosen[series] = next(
-            (one for one in product(shades, marks) if one not in taken), (colour, marks[0])
+            (look for look in product(shades, marks) if look not in taken), (colour, marks[0])
         )
     return chosen
 
@@ -600,19 +606,19 @@ def model_colours(roster: Roster, models: Iterable[str]) -> dict[str, str]:
     A model that no registry knows has a hue of its own.
     """
     models = [model for model in dict.fromkeys(models) if model not in BASELINES_AND_PEOPLE]
-    family_of = {
+    families = {
         model: roster[model].family if model in roster.models else model for model in models
     }
-    hues = family_colours(list(family_of.values()))
+    hues = family_colours(list(families.values()))
     colours = {HUMAN: HUMAN_COLOUR} | dict.fromkeys(BASELINES, BASELINE_COLOUR)
     for family, hue in hues.items():
-        members = [model for model in models if family_of[model] == family]
+        members = [model for model in models if families[model] == family]
         sizes = sorted({roster[model].parameters or 0 for model in members}, reverse=True)
         for model in members:
             step = sizes.index(roster[model].parameters or 0)
             lighter = 0.5 * step / max(len(sizes) - 1, 1) if step else 0.0
-            own = UNTRAINED_COLOUR if roster[model].is_untrained else with_lightness(hue, lighter)
-            colours[model] = roster[model].colour or own
+            shade = UNTRAINED_COLOUR if roster[model].is_untrained else with_lightness(hue, lighter)
+            colours[model] = roster[model].colour or shade
     return colours
 
 

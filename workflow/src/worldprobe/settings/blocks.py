@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
@@ -218,6 +219,18 @@ def option_words(settings: Mapping[str, Any], keys: Iterable[str] | None = None)
     return words
 
 
+def options(
+    block: Mapping[str, Any] | None = None, keys: Iterable[str] | None = None, /, **others: Any
+) -> str:
+    """A block of settings, or some keys of it, and others as options of a command: one for each
+    that is set.
+
+    >>> options({"limit": 3, "seed": None}, swap=["a b"])
+    "--limit=3 --swap 'a b'"
+    """
+    return shlex.join([*option_words(block or {}, keys), *option_words(others)])
+
+
 def all_findings(value: Any, keys: Keys = (), seen: set[int] | None = None) -> Iterator[Finding]:
     """The findings of all blocks in a value, each block once however often it is there."""
     seen = set() if seen is None else seen
@@ -227,7 +240,7 @@ def all_findings(value: Any, keys: Keys = (), seen: set[int] | None = None) -> I
         if id(value) in seen:
             return
         seen.add(id(value))
-        yield from (((*keys, *own), problem, fix) for own, problem, fix in value.findings())
+        yield from (((*keys, *tail), problem, fix) for tail, problem, fix in value.findings())
         inner = iter(value)
     elif isinstance(value, Mapping):
         inner = iter(value.items())
@@ -283,10 +296,10 @@ def meaning(part: Mapping[str, Any], whole: bool = False) -> str:
     return text if whole else re.split(r"(?<=\.) (?=[A-Z`])", text, maxsplit=1)[0]
 
 
-def in_words(part: Mapping[str, Any]) -> str:
+def values_in_words(part: Mapping[str, Any]) -> str:
     """What may be written.
 
-    >>> in_words(
+    >>> values_in_words(
     ...     {
     ...         "type": "array",
     ...         "items": {"type": "integer", "minimum": 3, "maximum": 8},
@@ -294,7 +307,7 @@ def in_words(part: Mapping[str, Any]) -> str:
     ...     }
     ... )
     'a list of at least 1 entry, each a whole number from 3 to 8'
-    >>> in_words({"enum": ["a", "b", None]})
+    >>> values_in_words({"enum": ["a", "b", None]})
     'a, b or null'
     """
     if "enum" in part or "const" in part:
@@ -326,7 +339,9 @@ def in_words(part: Mapping[str, Any]) -> str:
         fewest = part.get("minItems", 0)
         least = f" of at least {fewest} {'entry' if fewest == 1 else 'entries'}" if fewest else ""
         items = part.get("items", {})
-        words = f"a list{least}" + (f", each {in_words(items)}" if "$ref" not in items else "")
+        words = f"a list{least}" + (
+            f", each {values_in_words(items)}" if "$ref" not in items else ""
+        )
     else:
         words = {"string": "a text", "boolean": "true or false"}.get(str(kind), "a block of keys")
         words += f" of at most {part['maxLength']} characters" if "maxLength" in part else ""
@@ -347,8 +362,8 @@ def complaint(error: Any, kind: type[BaseModel], sources: Sequence[Source]) -> U
     """
     keys, value, rule = tuple(error["loc"]), error["input"], error["type"]
     if rule == "extra_forbidden":
-        known = sorted(schema_at(kind, keys[:-1]).get("properties", {}))
-        near = did_you_mean(str(keys[-1]), known, f"; the known keys are {', '.join(known)}.")
+        allowed = sorted(schema_at(kind, keys[:-1]).get("properties", {}))
+        near = did_you_mean(str(keys[-1]), allowed, f"; the known keys are {', '.join(allowed)}.")
         return _found(keys, f"unknown key{near}", "Fix or remove the key.", sources)
     if keys[-1:] == ("[key]",):
         advice = (
@@ -376,7 +391,7 @@ def complaint(error: Any, kind: type[BaseModel], sources: Sequence[Source]) -> U
     )
     fix = (
         f"{'Choose' if 'enum' in part or 'const' in part else 'Write'}"
-        f" {in_words(part)}{quotes}.{meant}"
+        f" {values_in_words(part)}{quotes}.{meant}"
     )
     if rule == "string_pattern_mismatch":
         fix = f"Write a text of that form.{meant}"

@@ -190,7 +190,7 @@ def _check_aliases(name: str, node: yaml.Node, sizes: dict[int, int]) -> int:
         inner = node.value if isinstance(node, yaml.CollectionNode) else []
         nodes = chain.from_iterable(inner) if isinstance(node, yaml.MappingNode) else inner
         sizes[id(node)] = 1  # of a list within itself
-        sizes[id(node)] = 1 + sum(_check_aliases(name, one, sizes) for one in nodes)
+        sizes[id(node)] = 1 + sum(_check_aliases(name, child, sizes) for child in nodes)
         if sizes[id(node)] > MOST_VALUES:
             problem = f"stands for more than {MOST_VALUES:,} values, by aliases of aliases."
             where = f"{name}, line {node.start_mark.line + 1}"

@@ -118,7 +118,7 @@ def _installed(engine: str) -> str:
 Engine = Annotated[
     str,
     AfterValidator(_installed),
-    Field(json_schema_extra={"examples": ["transformers", "vllm", "openai", "rule"]}),
+    Field(json_schema_extra={"examples": engines.own_names()}),
 ]
 
 
@@ -198,7 +198,9 @@ class Loading(Block):
     @classmethod
     def _served(cls, stated: Any) -> Any:
         is_served = isinstance(stated, dict) and stated.get("endpoint")
-        return {"engine": "openai", **stated} if is_served else stated
+        return (
+            {"engine": engines.engines_that_take("endpoint")[0], **stated} if is_served else stated
+        )
 
     def findings(self) -> Iterator[Finding]:
         """Keys that contradict each other, or mean nothing for the engine."""

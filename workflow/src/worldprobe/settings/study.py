@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cache
@@ -13,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from worldprobe import extensions
 from worldprobe.errors import UserError, raise_all
-from worldprobe.paths import REGISTRY, REPOSITORY
+from worldprobe.paths import REGISTRY, REPOSITORY, RESULTS
 from worldprobe.settings.blocks import (
     MADE,
     Block,
@@ -37,6 +38,17 @@ B = TypeVar("B", bound=Block)
 
 #: Folders of results/ that all studies share.
 _SHARED = ("models", "controls", "rehearsal")
+
+
+def _as_text(value: Any) -> Any:
+    """YAML reads a date as one."""
+    return str(value) if isinstance(value, datetime.date) else value
+
+
+def _is_date(text: str) -> bool:
+    with contextlib.suppress(ValueError):
+        return bool(datetime.datetime.fromisoformat(text))
+    return False
 
 
 class Report(Block):
@@ -125,14 +137,23 @@ class SharedSettings(Block):
     """
 
     fetch_again: bool = True
-    """Whether what could not be fetched in an earlier run (a model, a baseline, a file) is tried
-    again; until it is there, the rest is made without it. false leaves it alone, as the second
-    step of `make reproduce` does.
+    """Whether the next run tries again what could not be fetched in this one (a model, a baseline,
+    a file), and makes anew what was made without it. false leaves it missing.
     """
 
     ask_again: bool = True
-    """Whether a model whose job failed in an earlier run is asked again. A run that keeps going
-    (`--keep-going`) makes by itself, with false, the rest without those that failed in it.
+    """Whether the next run asks again a model whose job failed in this one. false leaves it
+    missing.
+    """
+
+    kept_since: Annotated[str | None, BeforeValidator(_as_text)] = None
+    """Date, or date and time: answers that were kept before it are not taken. A job that is forced
+    (`--forcerun score`) takes kept answers where this is null.
+    """
+
+    results: Text = RESULTS
+    """Folder of the results of all studies. A workflow that uses this one as a module names it here
+    instead of by a prefix.
     """
 
     rehearsal: bool = False
@@ -152,6 +173,12 @@ class SharedSettings(Block):
                 ("study",),
                 f"results/{self.study} is a folder of all studies.",
                 "Choose another name.",
+            )
+        if self.kept_since is not None and not _is_date(self.kept_since):
+            yield (
+                ("kept_since",),
+                f"{self.kept_since} is no date.",
+                "Write it as 2026-11-29, or as 2026-11-29 15:00.",
             )
         if not _exists(self.registry):
             yield (
@@ -419,5 +446,7 @@ def read_site(path: Path | str, environment: Mapping[str, str]) -> dict[str, Any
     stated = {} if source.document is None else source.document
     site = parse(kind, stated, [source]).model_dump()
     given = {fact: text for fact in site if (text := environment.get(f"WORLDPROBE_{fact.upper()}"))}
-    more = parse(kind, given, [Source("the environment's WORLDPROBE_...", given)], strict=False)
-    return site | more.model_dump(exclude_unset=True)
+    overrides = parse(
+        kind, given, [Source("the environment's WORLDPROBE_...", given)], strict=False
+    )
+    return site | overrides.model_dump(exclude_unset=True)

@@ -1,5 +1,8 @@
 # Conditions of a study, and levels of families.
 
+from worldprobe.code_digest import digest_code
+from worldprobe.paths import ENVS
+from worldprobe.settings.blocks import options
 from worldprobe_lab.conditions import condition_options, judgements_of_conditions
 from worldprobe_lab.families import family_items, family_judgements
 
@@ -7,19 +10,20 @@ from worldprobe_lab.families import family_items, family_judgements
 rule compare_conditions:
     """Is a model better under one condition than under another? The reference against each other condition."""
     input:
-        judgement_tables=judgements_of_conditions(ANSWERED),
+        judgement_tables=judgements_of_conditions(this_run.asked),
     output:
         comparison_table="<ewok>/conditions.parquet",
     log:
         "<logs>/compare_conditions.log",
     benchmark:
         "<benchmarks>/compare_conditions.tsv"
-    localrule: True
+    group:
+        "analysis"
     conda:
         ENVS / "analysis.yaml"
     params:
-        conditions=options(condition_options(ANSWERED)),
-        missing=missing,
+        conditions=options(condition_options(this_run.asked)),
+        missing=this_run.missing_option(),
         code=digest_code("worldprobe_lab"),
     message:
         "Comparing conditions"
@@ -32,18 +36,19 @@ rule measure_families:
     """Accuracy at each level of each family of items, and its slope over levels within bases."""
     input:
         item_table=family_items(study),
-        judgement_tables=family_judgements(ANSWERED),
+        judgement_tables=family_judgements(this_run.asked),
     output:
         level_table="<ewok>/families.parquet",
     log:
         "<logs>/measure_families.log",
     benchmark:
         "<benchmarks>/measure_families.tsv"
-    localrule: True
+    group:
+        "analysis"
     conda:
         ENVS / "analysis.yaml"
     params:
-        missing=missing,
+        missing=this_run.missing_option(),
         code=digest_code("worldprobe_lab"),
     message:
         "Measuring accuracy by level of families"

@@ -1,7 +1,11 @@
 # Series of checkpoints; what is about EWoK only where the study asks it.
 
+from worldprobe.operations.run import current_run
 
-include: "series_settings.smk"
+this_run = current_run()
+study, registry = this_run.study, this_run.registry
+
+
 include: "series.smk"
 
 

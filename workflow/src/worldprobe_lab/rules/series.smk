@@ -1,11 +1,21 @@
 # Checkpoints of trainings, scored one after the other, and the learning curves that they make (docs/extras/learning_curves.md).
 
+from worldprobe import methods
+from worldprobe.code_digest import digest_code
+from worldprobe.operations.rule_functions import one_of
+from worldprobe.paths import ENVS
+from worldprobe.settings.blocks import options
+from worldprobe_lab.series_rules import SeriesRules
+
+series = SeriesRules(study, registry, this_run.site)
+this_run.refuse_more_gpus(series.parts)
+
 
 rule score_series:
     """The checkpoints of a training, one after the other. Finished ones outlive their job: they are in results/.answers."""
     input:
-        item_tables=by_wildcard("benchmark", series_items),
-        weights=checkpoint_files,
+        item_tables=series.items,
+        weights=series.checkpoint_files,
     output:
         scores="<results>/{benchmark}/series/{model}/{part}.parquet",
     log:
@@ -13,30 +23,31 @@ rule score_series:
     benchmark:
         "<benchmarks>/score_series/{benchmark}/{model}/{part}.tsv"
     wildcard_constraints:
-        benchmark=one_of(LEARNING),
+        benchmark=one_of(series.benchmarks),
         part=r"\d+",
+    retries: this_run.retries
     conda:
         ENVS / "scoring.yaml"
-    threads: threads_needed
+    threads: this_run.threads
     resources:
-        **machine(),
+        **this_run.machine(),
     params:
-        model=model_options,
-        kept_since=kept_since("score_series"),
-        series=series_options,
-        asked=by_wildcard("benchmark", series_method),
+        model=this_run.model_options,
+        series=series.stated,
+        asked=series.method,
         method=methods.CHECKPOINTS,
     message:
         "Scoring checkpoints of {wildcards.model} ({wildcards.benchmark}, part {wildcards.part})"
     shell:
-        "worldprobe series score {wildcards.benchmark:q} {input.item_tables:q} {params.model}"
-        " --gpus {resources.devices} {params.kept_since} {params.series} --out {output.scores:q} &> {log:q}"
+        "worldprobe attempt {wildcards.model:q} --tries-left {resources.tries_left} --inputs {input.weights:q} --"
+        " series score {wildcards.benchmark:q} {input.item_tables:q} {params.model}"
+        " --gpus {resources.devices} --kept-since {resources.kept_since} {params.series} --out {output.scores:q} &> {log:q}"
 
 
 rule trace_series_curves:
     """Learning curves with bands, onsets with intervals, and how far trainings agree on the order of onsets."""
     input:
-        score_tables=scored_parts,
+        score_tables=series.scores,
     output:
         onset_table="<results>/{benchmark}/onsets.parquet",
         agreement_table="<results>/{benchmark}/order_agreements.parquet",
@@ -46,13 +57,14 @@ rule trace_series_curves:
     benchmark:
         "<benchmarks>/trace_series_curves/{benchmark}.tsv"
     wildcard_constraints:
-        benchmark=one_of(LEARNING),
-    localrule: True
+        benchmark=one_of(series.benchmarks),
+    group:
+        "analysis"
     conda:
         ENVS / "analysis.yaml"
     params:
         code=digest_code("worldprobe_lab"),
-        level="" if study["onset_level"] is None else f"--level {study['onset_level']}",
+        level=options(level=study["onset_level"]),
     message:
         "Tracing the learning curves of {wildcards.benchmark}"
     shell:

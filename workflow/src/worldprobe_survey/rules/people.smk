@@ -1,13 +1,20 @@
 # People's answers to the same items (EWoK, Section 4.4, Appendices A.1 and B.1): lists for a study, and what came back, as answers
 # that a survey exported, or as simulated ones. The live survey is not part of the workflow: docs/extras/human_study.md.
 
+from worldprobe.benchmarks.ewok.outputs import human_ratings, item_table
+from worldprobe.code_digest import digest_code
+from worldprobe.operations.run import digest_edited
+from worldprobe.paths import ENVS
+from worldprobe.settings.blocks import options
 from worldprobe_survey import outputs as people_outputs
+
+PEOPLE = study["ewok"]["human"]
 
 
 rule sample_human_lists:
     """Lists of questions for people, the answer key, and how even the lists are."""
     input:
-        item_table=ewok_outputs.item_table(study),
+        item_table=item_table(study),
     output:
         list_table="<ewok>/human/lists.parquet",
         key="<ewok>/human/list_key.parquet",
@@ -20,7 +27,7 @@ rule sample_human_lists:
     conda:
         ENVS / "analysis.yaml"
     params:
-        settings=options(ewok["human"]["lists"]),
+        settings=options(PEOPLE["lists"]),
         code=digest_code("worldprobe_survey"),
     message:
         "Dealing questions to lists"
@@ -44,7 +51,7 @@ rule simulate_human_answers:
     conda:
         ENVS / "analysis.yaml"
     params:
-        settings=options(ewok["human"]["simulation"]),
+        settings=options(PEOPLE["simulation"]),
         code=digest_code("worldprobe_survey"),
     message:
         "Simulating people's answers"
@@ -73,8 +80,8 @@ rule clean_human_ratings:
     conda:
         ENVS / "analysis.yaml"
     params:
-        settings=options(ewok["human"]["cleaning"]),
-        contents=contents(people_outputs.own_answers(study)),
+        settings=options(PEOPLE["cleaning"]),
+        contents=digest_edited(people_outputs.own_answers(study)),
         code=digest_code("worldprobe_survey"),
     message:
         "Cleaning people's answers"
@@ -87,7 +94,7 @@ rule clean_human_ratings:
 rule measure_human_agreement:
     """People's accuracy with intervals over people, reliability, and Likert against Choice (Figure 7)."""
     input:
-        item_table=ewok_outputs.item_table(study),
+        item_table=item_table(study),
         answer_table="<ewok>/human/answers.parquet",
         key=people_outputs.human_key(study),
     output:
@@ -97,7 +104,8 @@ rule measure_human_agreement:
         "<logs>/measure_human_agreement.log",
     benchmark:
         "<benchmarks>/measure_human_agreement.tsv"
-    localrule: True
+    group:
+        "analysis"
     conda:
         ENVS / "analysis.yaml"
     params:
@@ -112,25 +120,27 @@ rule measure_human_agreement:
 rule measure_human_likeness:
     """Do models prefer one context to the other as clearly as people do? And what does the noise of ratings permit?"""
     input:
-        item_table=ewok_outputs.item_table(study),
-        rating_table=ewok_outputs.human_ratings(study),
-        evidence=people_outputs.graded_evidence(ANSWERED),
+        item_table=item_table(study),
+        rating_table=human_ratings(study),
+        evidence=people_outputs.graded_evidence(this_run.asked),
     output:
         likeness_table="<ewok>/human/likeness.parquet",
     log:
         "<logs>/measure_human_likeness.log",
     benchmark:
         "<benchmarks>/measure_human_likeness.tsv"
-    localrule: True
+    group:
+        "analysis"
     conda:
         ENVS / "analysis.yaml"
     params:
-        missing=missing,
+        missing=this_run.missing_option(),
         code=digest_code("worldprobe_survey"),
     message:
         "Comparing models' preferences with people's"
     shell:
-        "worldprobe human likeness {input.item_table:q} {input.rating_table:q} {input.evidence:q} {params.missing}"
+        "worldprobe attempt human --inputs {input.rating_table:q} --"
+        " human likeness {input.item_table:q} {input.rating_table:q} {input.evidence:q} {params.missing}"
         " --out {output.likeness_table:q} &> {log:q}"
 
 

@@ -1,11 +1,20 @@
 # Calibration controls: small models of known behaviour, trained on stories written from the built-in materials. Their folder
 # names what made them, so studies that train alike share them, and no study overwrites another's.
 
+from worldprobe import methods
+from worldprobe.operations.rule_functions import per_attempt, without_wildcards
+from worldprobe.paths import ENVS
+from worldprobe.settings.blocks import options
+from worldprobe.settings.study import CorpusSettings, TokenizerSettings
+from worldprobe_training.training_rules import ControlRules
+
+controls = ControlRules(study, registry)
+
 
 rule compile_control_templates:
     """Templates of the built-in materials: the stories are written from them, whatever the study asks about."""
     input:
-        materials=BUILTIN_FILES,
+        materials=this_run.builtin_files,
     output:
         template_table="<controls>/templates.parquet",
     log:
@@ -16,7 +25,7 @@ rule compile_control_templates:
     conda:
         ENVS / "analysis.yaml"
     params:
-        source=without_wildcards(BUILTIN),
+        source=without_wildcards(this_run.builtin),
         method=methods.TEMPLATES,
     message:
         "Compiling the templates of the control models' stories"
@@ -28,7 +37,7 @@ rule write_corpus:
     """The stories and items, and which templates they teach."""
     input:
         template_table="<controls>/templates.parquet",
-        materials=BUILTIN_FILES,
+        materials=this_run.builtin_files,
     output:
         corpus=directory("<controls>/corpus"),
     log:
@@ -39,7 +48,7 @@ rule write_corpus:
     conda:
         ENVS / "analysis.yaml"
     params:
-        source=without_wildcards(BUILTIN),
+        source=without_wildcards(this_run.builtin),
         settings=options(study["controls"], CorpusSettings.model_fields),
         method=methods.CORPUS,
     message:
@@ -83,17 +92,20 @@ rule train_control:
         "<logs>/train_control/{training}/{model}.log",
     benchmark:
         "<benchmarks>/train_control/{training}/{model}.tsv"
+    retries: this_run.retries
     conda:
         ENVS / "scoring.yaml"
     resources:
+        **this_run.patience(),
         mem_mb=per_attempt(3000),
         runtime=per_attempt(30),
     params:
-        settings=control_options,
-        checkpoints=saved_checkpoints,
+        settings=controls.stated,
+        checkpoints=controls.checkpoints,
         method=methods.TRAINING,
     message:
         "Training {wildcards.model}"
     shell:
-        "worldprobe controls train {input.corpus:q} {input.tokenizer:q} {params.settings} --threads 1"
+        "worldprobe attempt {wildcards.model:q} --tries-left {resources.tries_left} --as-folder --"
+        " controls train {input.corpus:q} {input.tokenizer:q} {params.settings} --threads 1"
         " {params.checkpoints} --out {output.checkpoint:q} &> {log:q}"

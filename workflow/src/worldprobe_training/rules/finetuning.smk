@@ -1,10 +1,15 @@
 # Models learn WorldSense's problems (docs/extras/worldsense_training.md). Checkpoints outlive their job: they are in results/.checkpoints.
 
+from worldprobe.code_digest import digest_code
+from worldprobe.operations.rule_functions import one_of
+from worldprobe.settings.blocks import options
+from worldprobe_training.trainings import external_answers, model_folder
+
 
 rule generate_training_set:
     """A part of a training set, for fine-tuning."""
     input:
-        skins=SKIN_FILES,
+        skins=trials.skins,
     output:
         trials="<worldsense>/finetuning/sets/{key}.parquet",
     log:
@@ -12,13 +17,14 @@ rule generate_training_set:
     benchmark:
         "<benchmarks>/generate_training_set/{key}.tsv"
     wildcard_constraints:
-        key=one_of(TRAINING_SETS),
-    localrule: True
+        key=one_of(tuning.sets),
+    group:
+        "items"
     conda:
         ENVS / "analysis.yaml"
     params:
-        part=training_part,
-        contents=contents(SKIN_FILES),
+        part=tuning.part,
+        contents=digest_edited(trials.skins),
         method=methods.TRIALS,
     message:
         "Generating {wildcards.key} for fine-tuning"
@@ -29,8 +35,8 @@ rule generate_training_set:
 rule start_model:
     """A small untrained model that knows the words of its training files."""
     input:
-        texts=by_wildcard("base", partial(tunings.tokenizer_texts, study)),
-        tokenizer=by_wildcard("base", start_tokenizer),
+        texts=tuning.start_texts,
+        tokenizer=tuning.start_tokenizer,
     output:
         checkpoint=directory("<worldsense>/finetuning/start/{base}"),
     log:
@@ -38,12 +44,12 @@ rule start_model:
     benchmark:
         "<benchmarks>/start_model/{base}.tsv"
     wildcard_constraints:
-        base=one_of(STARTS),
+        base=one_of(tuning.starts),
     localrule: True
     conda:
         ENVS / "scoring.yaml"
     params:
-        how=start_options,
+        how=tuning.start,
         method=methods.START_MODEL,
     message:
         "Making {wildcards.base}, untrained"
@@ -54,10 +60,10 @@ rule start_model:
 rule finetune:
     """A model that has learned WorldSense's problems, or a stage on the way; continued from its last checkpoint after preemption."""
     input:
-        base=base_weights,
-        train=trained_on("train"),
-        mix=trained_on("mix"),
-        tests=ancient(FORBIDDEN_SETS),
+        base=tuning.base,
+        train=tuning.files("train"),
+        mix=tuning.files("mix"),
+        tests=ancient(tuning.forbidden),
     output:
         checkpoint=directory("<worldsense>/finetuning/models/{tuned}"),
     log:
@@ -65,31 +71,33 @@ rule finetune:
     benchmark:
         "<benchmarks>/finetune/{tuned}.tsv"
     wildcard_constraints:
-        tuned=one_of(TRAININGS),
+        tuned=one_of(tuning.trainings),
+    retries: this_run.retries
     conda:
         ENVS / "scoring.yaml"
-    threads: tuning_threads
+    threads: tuning.threads
     resources:
-        **machine(tuning_needed),
+        **this_run.machine(needed=tuning.needed),
     params:
-        base=base_options,
-        settings=tuning_options,
-        mix=mix_options,
-        tests=options(tests=FORBIDDEN_SETS),
-        checkpoints=f"{STUDY.results}/.checkpoints",
-        contents=contents(training_files_of_users),
+        base=tuning.base_words,
+        settings=tuning.stated,
+        mix=tuning.mix,
+        tests=options(tests=tuning.forbidden),
+        checkpoints=f"{this_run.paths.results}/.checkpoints",
+        contents=digest_edited(tuning.own_files),
         method=methods.FINETUNING,
     message:
         "Fine-tuning {wildcards.tuned}"
     shell:
-        "worldprobe worldsense finetune {params.base} {input.train:q} {params.mix} {params.settings} {params.tests}"
+        "worldprobe attempt {wildcards.tuned:q} --tries-left {resources.tries_left} --inputs {input.base:q} --as-folder --"
+        " worldsense finetune {params.base} {input.train:q} {params.mix} {params.settings} {params.tests}"
         " --gpus {resources.devices} --checkpoints {params.checkpoints:q} --out {output.checkpoint:q} &> {log:q}"
 
 
 rule gather_trainings:
     """Loss and learning rate at each step of every training."""
     input:
-        models=[tunings.model_folder(study, name) for name in TRAININGS],
+        models=[model_folder(study, name) for name in tuning.trainings],
     output:
         training_table="<worldsense>/finetuning/training.parquet",
     log:
@@ -110,32 +118,34 @@ rule gather_trainings:
 rule ask_external:
     """Other benchmarks, asked by lm-evaluation-harness, where it and its data are here."""
     input:
-        weights=weight_inputs,
+        weights=this_run.weights,
     output:
         answers="<worldsense>/external/{model}.csv",
     log:
         "<logs>/ask_external/{model}.log",
     benchmark:
         "<benchmarks>/ask_external/{model}.tsv"
+    retries: this_run.retries
     conda:
         ENVS / "scoring.yaml"
-    threads: threads_needed
+    threads: this_run.threads
     resources:
-        **machine(),
+        **this_run.machine(),
     params:
-        asking=external_options,
-        contents=contents(own_weights),
+        asking=tuning.external,
+        contents=digest_edited(this_run.own_weights),
         method=methods.ASK_EXTERNAL,
     message:
         "Asking {wildcards.model} other benchmarks"
     shell:
-        "worldprobe worldsense ask-external {params.asking} --model {wildcards.model:q} --out {output.answers:q} &> {log:q}"
+        "worldprobe attempt {wildcards.model:q} --tries-left {resources.tries_left} --inputs {input.weights:q} --"
+        " worldsense ask-external {params.asking} --model {wildcards.model:q} --out {output.answers:q} &> {log:q}"
 
 
 rule gather_external:
     """Other benchmarks of bases and fine-tuned models next to the paper's Table 7; made only where it is asked for."""
     input:
-        answers=tunings.external_answers(study),
+        answers=external_answers(study),
     output:
         table="<worldsense>/external.csv",
     log:

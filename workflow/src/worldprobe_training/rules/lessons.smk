@@ -1,10 +1,19 @@
 # What small models read before they are fine-tuned (docs/extras/worldsense_training.md).
 
+from worldprobe import methods
+from worldprobe.benchmarks.worldsense.rules import WorldsenseRules
+from worldprobe.operations.run import digest_edited
+from worldprobe.paths import ENVS
+from worldprobe_training.training_rules import TrainingRules
+
+trials = WorldsenseRules(study, registry)
+tuning = TrainingRules(this_run, trials.wording)
+
 
 rule write_phrases:
     """A tokenizer for small models: a token for each entity and phrase of the skins."""
     input:
-        skins=SKIN_FILES,
+        skins=trials.skins,
     output:
         tokenizer=directory("<worldsense>/finetuning/phrases"),
     log:
@@ -15,8 +24,8 @@ rule write_phrases:
     conda:
         ENVS / "scoring.yaml"
     params:
-        skins=WORDING,
-        contents=contents(SKIN_FILES),
+        skins=trials.wording,
+        contents=digest_edited(trials.skins),
         method=methods.PHRASES,
     message:
         "Writing the phrases of WorldSense's skins as tokens"
@@ -27,7 +36,7 @@ rule write_phrases:
 rule write_lessons:
     """Lessons in reading, on which a small model is trained before it is fine-tuned."""
     input:
-        skins=SKIN_FILES,
+        skins=trials.skins,
     output:
         lessons="<worldsense>/finetuning/lessons/{name}.jsonl.gz",
     log:
@@ -40,9 +49,9 @@ rule write_lessons:
     conda:
         ENVS / "analysis.yaml"
     params:
-        lessons=lesson_options,
-        skins=WORDING,
-        contents=contents(SKIN_FILES),
+        lessons=tuning.lesson,
+        skins=trials.wording,
+        contents=digest_edited(trials.skins),
         method=methods.LESSONS,
     message:
         "Writing the lessons {wildcards.name}"

@@ -1,7 +1,11 @@
 # Models that are made here.
 
+from worldprobe.operations.run import current_run
 
-include: "controls_settings.smk"
+this_run = current_run()
+study, registry = this_run.study, this_run.registry
+
+
 include: "controls.smk"
 
 
@@ -12,6 +16,5 @@ if study.get("ewok"):
 
 if study.get("worldsense"):
 
-    include: "training.smk"
     include: "lessons.smk"
     include: "finetuning.smk"

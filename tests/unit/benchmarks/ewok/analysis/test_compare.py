@@ -391,7 +391,7 @@ def test_models_that_are_means_of_training_runs_are_compared_for_other_runs():
 
 def test_a_comparison_calls_above_chance_what_a_model_alone_is_called():
     """`summarize` gave 0.508 to 0.624, and `compare` "neither is shown to be above chance"."""
-    from worldprobe.analysis.comparisons import place
+    from worldprobe.analysis.comparisons import above_or_below
     from worldprobe.benchmarks.ewok.analysis.summarize import item_means
 
     n_read_alike = 0
@@ -406,7 +406,7 @@ def test_a_comparison_calls_above_chance_what_a_model_alone_is_called():
         )
         if finding == "ant is better" or "neither is shown" in finding:
             n_read_alike += 1
-            assert (place(alone).iloc[0] == "above") == (finding == "ant is better"), seed
+            assert (above_or_below(alone).iloc[0] == "above") == (finding == "ant is better"), seed
     assert n_read_alike > 15
 
 

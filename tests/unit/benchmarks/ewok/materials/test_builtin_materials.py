@@ -14,7 +14,6 @@ import pytest
 
 from worldprobe.benchmarks.ewok.analysis.reproduction import texts_digest
 from worldprobe.benchmarks.ewok.contracts import Items, Templates
-from worldprobe.benchmarks.ewok.exports.lm_eval_task import DOMAINS
 from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.filling import Filling
@@ -32,6 +31,7 @@ from worldprobe_authoring.balance import (
     word_cues,
 )
 from worldprobe_authoring.check import check_all
+from worldprobe_authoring.ewok_task import DOMAINS
 
 CANARY = "worldprobe canary 6f1d2c7a-3b58-4e0b-9a41-5d7e2f90c8b3"
 OUR_DOMAINS = {*DOMAINS, "temporal-relations", "possession-transfer"}

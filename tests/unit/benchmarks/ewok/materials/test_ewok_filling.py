@@ -341,8 +341,10 @@ def test_versions_gathered_are_the_bytes_of_filling_them_at_once(garden, options
     build(garden, options)
     folder, templates = garden.folder.parent, garden.folder.parent / "templates.parquet"
     compat = "--compat" * ("--compat" in options)
-    assert run(f"templates compile {garden.folder} {compat} --out {templates}") == 0
-    fill_them = f"items fill {templates} {garden.folder} {options} --out {folder}"
+    fillers = folder / "fillers.parquet"
+    compile_them = f"templates compile {garden.folder} {compat} --fillers-out {fillers}"
+    assert run(f"{compile_them} --out {templates}") == 0
+    fill_them = f"items fill {templates} {fillers} {options} --out {folder}"
     assert run(f"{fill_them}/filled.parquet") == 0
     for number in range(3):
         assert run(f"{fill_them}/version_{number}.parquet --version {number}") == 0

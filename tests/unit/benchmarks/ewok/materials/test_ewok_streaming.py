@@ -42,7 +42,11 @@ def test_pieces_make_the_bytes_of_the_whole(attic, monkeypatch, options, togethe
     for module in (contracts, duplicates):
         monkeypatch.setattr(module, "ROWS_TOGETHER", together)
     assert run(f"{build}/pieces.parquet --templates-out {folder}/templates.parquet") == 0
-    fill = f"items fill {folder}/templates.parquet {attic.folder} {sampled} --out {folder}"
+    compat = "--compat" * ("--compat" in options)
+    compiled = f"{folder}/fillers.parquet --out {folder}/compiled.parquet"
+    assert run(f"templates compile {attic.folder} {compat} --fillers-out {compiled}") == 0
+    tables = f"{folder}/templates.parquet {folder}/fillers.parquet"
+    fill = f"items fill {tables} {sampled} --out {folder}"
     kept = " ".join(
         f"{folder}/{number}.parquet"
         for number in range(7)

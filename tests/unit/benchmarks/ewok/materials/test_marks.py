@@ -5,7 +5,7 @@ words misleads.
 from worldprobe.benchmarks.ewok.materials.compile import compile_all
 from worldprobe.benchmarks.ewok.materials.filling import Filling
 from worldprobe.benchmarks.ewok.materials.items import fill_items
-from worldprobe.benchmarks.ewok.materials.marks import ADVERSARIAL, CULTURE_BOUND, template_keys
+from worldprobe.benchmarks.ewok.materials.marks import ADVERSARIAL, CULTURE_BOUND, digest_templates
 
 
 def test_a_template_is_bound_to_what_its_sentences_name_in_whole_words_whatever_the_slots(garden):
@@ -23,7 +23,7 @@ def test_listed_templates_are_inside_in_templates_and_items(garden):
         {"pattern": "[agent1] {CONCEPT} [object1]"},
         {"pattern": "It is [agent1] who is going to {CONCEPT} [object1]"},
     ).compile()
-    garden.with_(ADVERSARIAL, f"domain,key\ngarden-work,{template_keys(plain)[1]}\n")
+    garden.with_(ADVERSARIAL, f"domain,key\ngarden-work,{digest_templates(plain)[1]}\n")
     materials = garden.read()
     marked = compile_all(materials)
     assert marked["adversarial"].tolist() == ["outside", "inside"]

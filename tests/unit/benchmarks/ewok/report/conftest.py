@@ -15,7 +15,6 @@ import yaml
 from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok import contracts
 from worldprobe.benchmarks.ewok.analysis.summarize import METRICS, item_means
-from worldprobe.benchmarks.ewok.exports.lm_eval_task import DOMAINS
 from worldprobe.benchmarks.ewok.vocabulary import (
     BASELINE_FEATURES,
     CONTEXT_CONTRASTS,
@@ -28,8 +27,10 @@ from worldprobe.contracts import validate, write_table
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster, read_roster
+from worldprobe_authoring.ewok_task import DOMAINS
 from worldprobe_lab.contracts import FamilyLevels, Plans
 from worldprobe_lab.power import Variances, plan
+from worldprobe_survey.contracts import HumanStatistics
 from worldprobe_training.contracts import ControlAccuracies
 
 CONCEPTS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
@@ -440,12 +441,13 @@ def study_of(
         study.agreements = pd.concat([study.agreements, study.human_agreements], ignore_index=True)
     made_by = Provenance(seed=7, details={"notes": ["The fit converged.", "It is not singular."]})
     names = ("summaries", "coefficients", "correlations", "feature_means", "agreements")
-    for name in (*names, "human_agreements", "human_statistics"):
-        words = "agreements" if name == "human_agreements" else name
-        contract = getattr(contracts, "".join(word.capitalize() for word in words.split("_")))
+    for name in names:
+        contract = getattr(contracts, "".join(word.capitalize() for word in name.split("_")))
         write_table(getattr(study, name), contract, folder / f"{name}.parquet", made_by)
     write_table(study.items, contracts.Items, folder / "items.parquet", made_by)
     for name, contract in (
+        ("human_agreements", contracts.Agreements),
+        ("human_statistics", HumanStatistics),
         ("plans", Plans),
         ("control_accuracies", ControlAccuracies),
         ("family_levels", FamilyLevels),

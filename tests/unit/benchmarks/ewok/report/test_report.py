@@ -38,7 +38,7 @@ from worldprobe.provenance import Provenance
 from worldprobe.report.findings import lead_values
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import TableOrigin, read_origins
-from worldprobe.report.page import Material, ReportPage, build_page, render_template
+from worldprobe.report.page import Material, ReportPage, render_report, render_template
 from worldprobe.report.runtimes import Cost, RunTime, read_run_times
 from worldprobe.report.sheet import DETECTABLE
 from worldprobe.report.style import write_forms
@@ -435,7 +435,7 @@ def test_tokens_and_money_are_shown_where_they_are_known():
         Cost(3600.0, {"the server's": 3600.0}, 10, 1_000_000, 0, "c", (0.5, 2.0)),
     ]
     times = [RunTime("score", 2, 4.0, 3.0, None)]
-    text = build_page(ReportPage(parts=[], run_times=times, answer_times=costs))
+    text = render_report(ReportPage(parts=[], run_times=times, answer_times=costs))
     rows = re.findall(r"<tr><td>[abc]</td>.*?</tr>", text)
     assert [re.findall(r'<td class="n">([^<]*)</td>', row)[-3:] for row in rows] == [
         ["–", "–", "–"],

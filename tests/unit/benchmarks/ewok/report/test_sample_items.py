@@ -18,8 +18,8 @@ from worldprobe.report.page import (
     ReportPage,
     ShownPart,
     ShownSection,
-    build_page,
     build_part,
+    render_report,
 )
 from worldprobe.report.sheet import read_printed
 
@@ -92,7 +92,7 @@ def test_a_page_says_that_it_has_no_item_text_only_if_no_table_has(
     material = Material(small_study.folder / "summaries.parquet", small_study.roster)
     part = build_part(EWOK, material).part
     section = ShownSection("materials", "Materials", "", [], [printed], "")
-    text = build_page(ReportPage([ShownPart("ewok", "EWoK", part, [section])]))
+    text = render_report(ReportPage([ShownPart("ewok", "EWoK", part, [section])]))
     assert ("This page contains no item text." in text) == says
     assert json.loads((tmp_path / "sample_items.json").read_text())["quotes"] != says
 

@@ -16,8 +16,8 @@ from worldprobe.report.page import (
     ReportPage,
     ShownPart,
     ShownSection,
-    build_page,
     build_part,
+    render_report,
 )
 from worldprobe.report.sheet import Sheet, SheetColumn
 
@@ -45,7 +45,7 @@ def test_a_long_table_and_one_with_a_sentence_are_folded(material, n_rows, findi
     shown = build_part(EWOK, material)
     table = table_of(n_rows, finding=finding).printed_as("mine")
     section = ShownSection("more", "More", "", [], [table], "")
-    text = build_page(ReportPage([ShownPart(shown.name, shown.title, shown.part, [section])]))
+    text = render_report(ReportPage([ShownPart(shown.name, shown.title, shown.part, [section])]))
     (figure,) = re.findall(r'<figure class="sheet">(?:(?!</figure>).)*xxxx.*?</figure>', text, re.S)
     assert ("<details><summary>" in figure) == is_folded
     assert finding in figure

@@ -9,6 +9,8 @@ _OWN = "worldprobe.benchmarks.ewok.cli"
 
 EXTENSION = Extension(
     title="EWoK",
+    evaluates={"ewok": "worldprobe.benchmarks.ewok.options:Options"},
+    chooses="worldprobe.benchmarks.ewok.options:OF_DISPLAYS",
     commands={
         "templates": (f"{_OWN}.templates:templates", "compile materials into templates"),
         "items": (f"{_OWN}.items:app", "fill templates into items, export items, or import them"),

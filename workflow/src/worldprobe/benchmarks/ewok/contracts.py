@@ -24,6 +24,15 @@ A_VALUE = {"accuracy": "an accuracy", "pairing": "a pairing"}
 PREFERENCES = ("context1", "context2", "none", "missing")
 
 
+class FillerRows(Table, name="fillers", version=1, key=["number"]):
+    """Fillers of open slots, in the order of the materials' files (EWoK, Section 3)."""
+
+    number: int = column("Counts them from 1.", gt=0)
+    filler_class: str
+    text: str
+    restrictions: str = column("What slots can ask of it: column -> value (JSON).")
+
+
 class Templates(
     Table,
     name="templates",
@@ -410,55 +419,6 @@ class Reproduction(results.Reproduction):
     """
 
     compared_with: str = column(isin=["ours", "repository"])
-
-
-class Likeness(Table, name="likeness", version=1, key=["model", "eval_type"]):
-    """How a model's preferences follow people's: Pearson's r of differences between contexts, over
-    items and targets.
-    """
-
-    model: str
-    eval_type: str = column(isin=EVAL_TYPES)
-    r: float = column("Missing where either side does not vary.", ge=-1, le=1, nullable=True)
-    ci_low: float = column("95 %, pairs of concepts drawn again.", ge=-1, le=1, nullable=True)
-    ci_high: float = column(ge=-1, le=1, nullable=True)
-    ceiling: float = column(
-        "r that a model of people without noise would reach.", ge=0, le=1, nullable=True
-    )
-    n: int = column("Targets for which both have a difference.", ge=0)
-
-
-class HumanStatistics(
-    Table, name="human_statistics", version=1, key=["quantity", "eval_type", "grouping", "group"]
-):
-    """Numbers about people, with intervals over templates and the people asked (EWoK, Section 4.4
-    and Appendix B.1).
-    """
-
-    quantity: str = column(
-        (
-            "split_half_r: Spearman-Brown; noise_ceiling_r: its square root; likert_choice_r: over"
-            " items and targets."
-        ),
-        isin=[
-            "accuracy",
-            "split_half_r",
-            "noise_ceiling_r",
-            "label_r",
-            "label_r_binarised",
-            "likert_choice_r",
-            "n_people",
-        ],
-    )
-    eval_type: str = column(isin=["likert", "choice"])
-    grouping: str = column(
-        "overall, domain, version, context_type, context_contrast, target_contrast."
-    )
-    group: str
-    value: float = column("Missing: not defined.", nullable=True)
-    ci_low: float = column("95 %, for other items and people.", nullable=True)
-    ci_high: float = column(nullable=True)
-    n: int = column("Targets, sub-items or, for n_people, answers.", ge=0)
 
 
 class ControlDocuments(Table, name="control_documents", version=2, key=["document"]):

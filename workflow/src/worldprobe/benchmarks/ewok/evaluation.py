@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from cyclopts import Parameter
 
 from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.ewok.analysis.panel import TWO_VERSIONS, interval_notes
 from worldprobe.benchmarks.ewok.analysis.reproduction import are_official, read_published
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
+from worldprobe.benchmarks.ewok.options import Options
 from worldprobe.benchmarks.ewok.vocabulary import (
     NO_PAIRING,
     OWN,
@@ -20,12 +20,6 @@ from worldprobe.benchmarks.ewok.vocabulary import (
     filling_of,
     has_pairing,
     is_prompted,
-)
-from worldprobe.cli.options import (
-    Compat,
-    MaterialsPlace,
-    Password,
-    ReleaseFilter,
 )
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
@@ -43,7 +37,6 @@ from worldprobe.report.results import (
     estimate,
     sample_of,
 )
-from worldprobe.settings.blocks import Block
 
 #: How a model is asked whose server gives no log probabilities of prompts.
 PROMPTED = "choice_free_zero"
@@ -57,23 +50,6 @@ ASKED_BY = {
     False: "log probabilities of each target after its own and after the other context",
     True: "which context fits a target, in both orders, written freely",
 }
-
-
-@Parameter(name="*")
-class Options(Block):
-    """What is asked about."""
-
-    materials: MaterialsPlace = "builtin"
-
-    password: Password = None
-
-    compat: Compat = False
-
-    release_filter: ReleaseFilter = False
-
-    versions: str | None = None
-    """EWoK: first and last version, FIRST-LAST (default: 0-4; only version 0 if --limit is given)
-    """
 
 
 def settle_options(options: Options, limit: int | None) -> Options:

@@ -57,9 +57,9 @@ def frequencies_of_ngrams(words: Collection[str], paths: Sequence[Path | str]) -
     wanted = {part for word in words for part in (word, *parts(word))}
     spellings = arrow.array(sorted(part.encode() for part in wanted), arrow.binary())
     for ngrams, _, totals in runs(paths):
-        found = np.flatnonzero(compute.is_in(ngrams, value_set=spellings))
+        matches = np.flatnonzero(compute.is_in(ngrams, value_set=spellings))
         for ngram, total in zip(
-            ngrams.take(found).to_pylist(), totals[found].tolist(), strict=True
+            ngrams.take(matches).to_pylist(), totals[matches].tolist(), strict=True
         ):
             counts[ngram] += total
 
@@ -75,7 +75,7 @@ def frequencies_of_ngrams(words: Collection[str], paths: Sequence[Path | str]) -
 def records_that_begin_with(
     words: Collection[str], paths: Sequence[Path | str]
 ) -> dict[str, float]:
-    """What the paper's script took for a frequency: the number of records (n-gram x year) that
+    """Frequency of a word as the paper's script took it: the number of records (n-gram x year) that
     begin with the word.
 
     Args:
@@ -376,8 +376,8 @@ def surface_features(
             spelt[item_id, text] = list(
                 _spelt_as_original(sentence, names) if is_compat else _spelt(sentence, fillers)
             )
-    known = frequencies({word for sentence in spelt.values() for word in sentence})
-    log_frequency = {word: math.log1p(frequency) for word, frequency in known.items()}
+    by_word = frequencies({word for sentence in spelt.values() for word in sentence})
+    log_frequency = {word: math.log1p(frequency) for word, frequency in by_word.items()}
     rows = []
     for item_id in items.item_id:
         length, mean = {}, {}
@@ -400,11 +400,11 @@ def surface_features(
                     "items", f"target {target} of {item_id} and its contexts have no words.", fix
                 )
             rows.append((item_id, target, float(n_words), log_mean))
-    missing = {word for word, frequency in known.items() if frequency == 0}
+    missing = {word for word, frequency in by_word.items() if frequency == 0}
     return Surface(
         features=pd.DataFrame(rows, columns=["item_id", "target", "n_words", "log_frequency"]),
         counts={
-            "n_distinct_words": len(known),
+            "n_distinct_words": len(by_word),
             "n_distinct_words_without_frequency": len(missing),
             "n_texts_without_words": sum(not sentence for sentence in spelt.values()),
             "n_occurrences_without_frequency": sum(

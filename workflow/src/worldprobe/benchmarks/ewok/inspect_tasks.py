@@ -65,14 +65,14 @@ def ewok_logprobs(items: str, tokenizer: str, bos: str = "auto") -> Task:
             metadata={"prompt_token_ids": list(encoded.ids)},
         )
         read = {"n_tokens": len(encoded.ids), "start": encoded.start, "flags": list(encoded.flags)}
-        known = {
+        metadata = {
             "item_id": item,
             "presentation": name,
             "eval_type": way.name,
             **facts[item],
             **read,
         }
-        samples.append(Sample(input=[sent], id=f"{item} {name}", metadata=known))
+        samples.append(Sample(input=[sent], id=f"{item} {name}", metadata=metadata))
     config = GenerateConfig(temperature=0.0, max_tokens=1, prompt_logprobs=1)
     return Task(
         dataset=MemoryDataset(samples, name=way.name),
@@ -208,16 +208,16 @@ def log_probability() -> Scorer:
     """
 
     async def score(state: TaskState, target: Target) -> Score:
-        known = state.metadata
-        found = state.output.choices[0].prompt_logprobs if state.output.choices else None
-        values = [one.logprob for one in found.content] if found is not None else []
+        asked = state.metadata
+        logprobs = state.output.choices[0].prompt_logprobs if state.output.choices else None
+        values = [token.logprob for token in logprobs.content] if logprobs is not None else []
         # The first token may be absent, because nothing predicts it; where others are, the target's
         # cannot be found.
-        n_absent = known["n_tokens"] - len(values)
-        values = values[known["start"] - n_absent :] if n_absent in (0, 1) else []
-        scored = add_up(values, tuple(known["flags"]), None, known["n_tokens"])
+        n_absent = asked["n_tokens"] - len(values)
+        values = values[asked["start"] - n_absent :] if n_absent in (0, 1) else []
+        scored = add_up(values, tuple(asked["flags"]), None, asked["n_tokens"])
         status = "ok" if scored.logprob is not None else "missing_score"
-        metadata = {**known, "status": status, "flags": list(scored.flags)}
+        metadata = {**asked, "status": status, "flags": list(scored.flags)}
         return Score(
             value=scored.logprob or 0.0,
             explanation=", ".join([status, *scored.flags]),
@@ -269,7 +269,7 @@ def _mean(scores: list[SampleScore], metric: str) -> float:
 def _judge(items: pd.DataFrame, asked: pd.DataFrame) -> Judged:
     if asked["eval_type"].iloc[0] != "logprobs":
         return judge_responses(items, asked, "inspect")
-    target, context = (asked["presentation"].str[place].astype(int) for place in (1, 3))
+    target, context = (asked["presentation"].str[position].astype(int) for position in (1, 3))
     rows = asked.assign(
         target=target, context=context, logprob=asked["value"], n_tokens=0, flags=""
     )
@@ -279,7 +279,7 @@ def _judge(items: pd.DataFrame, asked: pd.DataFrame) -> Judged:
 def _tables(scores: list[SampleScore]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Items that were asked as a whole, with their design, and the answers about them."""
     rows: list[dict[str, Any]] = [
-        {**(one.score.metadata or {}), "value": one.score.as_float()} for one in scores
+        {**(sample.score.metadata or {}), "value": sample.score.as_float()} for sample in scores
     ]
     asked = pd.DataFrame(
         rows, columns=["item_id", "presentation", "eval_type", "status", "value", *DESIGN]

@@ -29,7 +29,7 @@ from worldprobe.benchmarks.ewok.study import (
 )
 from worldprobe.benchmarks.ewok.vocabulary import is_prompted
 from worldprobe.models.registry import chat_template, refuse_prompted
-from worldprobe.paths import StudyPaths
+from worldprobe.paths import DOWNLOADS, StudyPaths
 from worldprobe.sources import shipped_files
 
 #: Notebook -> models scored by LogProbs that it needs.
@@ -51,11 +51,11 @@ def reference(study: Study) -> str:
     return conditions(study)[0]
 
 
-def versions(study: Study, condition: str) -> list[int]:
+def item_versions(study: Study, condition: str) -> list[int]:
     """The versions of a condition's items; in the independent mode, each template's samples from 0.
 
     >>> items = {"mode": "fixed", "versions": "2-4", "per_template": 2}
-    >>> versions({"ewok": {"conditions": {"main": {"items": items}}}}, "main")
+    >>> item_versions({"ewok": {"conditions": {"main": {"items": items}}}}, "main")
     [2, 3, 4]
     """
     items = study["ewok"]["conditions"][condition]["items"]
@@ -67,7 +67,7 @@ def versions(study: Study, condition: str) -> list[int]:
 
 def version_tables(study: Study, condition: str) -> list[str]:
     """A condition's items, version by version."""
-    return [paths(study).items(condition, version) for version in versions(study, condition)]
+    return [paths(study).items(condition, version) for version in item_versions(study, condition)]
 
 
 def item_table(study: Study) -> str:
@@ -81,8 +81,8 @@ def item_tables(study: Study) -> list[str]:
 
 
 def evidence(study: Study, model: str, condition: str | None = None) -> list[str]:
-    """What a model is judged by, in the order in which it is asked: condition by condition, all
-    ways of asking of each.
+    """Scores and responses that a model is judged by, in the order in which it is asked: condition
+    by condition, all ways of asking of each.
 
     Args:
         study: a validated study.
@@ -91,32 +91,43 @@ def evidence(study: Study, model: str, condition: str | None = None) -> list[str
     """
     wanted = conditions(study) if condition is None else [condition]
     return [
-        paths(study).evidence(one, name, model)
-        for one in wanted
+        paths(study).evidence(chosen_condition, name, model)
+        for chosen_condition in wanted
         for name in study["ewok"]["eval_types"]
     ]
 
 
 def downloads(study: Study) -> dict[str, str]:
-    """What comes from elsewhere: files of ``resources/sources.yaml`` that settings name, and
-    baselines that are packages.
+    """Downloads of a study: files of ``resources/sources.yaml`` that settings name, and baselines
+    that are packages. Each has the file that its fetch makes; one that a study can do without has a
+    note.
     """
     block, listed = study["ewok"], shipped_files()
-    files = [
-        block["materials"]["source"],
+    needed = [block["materials"]["source"], block["released"]["results"]]
+    others = [
         block["baselines"]["word2vec"]["vectors"] if has_word2vec(study) else None,
         *block["baselines"]["frequency"]["files"],
         block["human"]["ratings"],
-        block["released"]["results"],
     ]
     packages = [
         name
         for name, source in block["baselines"].items()
         if isinstance(source, str) and source.startswith("pkg:")
     ]
-    return {file: file for file in files if file in listed} | {
-        name: f"{paths(study).root}/baselines/{name}.json" for name in packages
+    return {
+        **{file: file for file in needed if file in listed},
+        **{file: note for file in others if file and (note := fetch_note(study, file))},
+        **{name: f"{paths(study).root}/baselines/{name}.json" for name in packages},
     }
+
+
+def fetch_note(study: Study, file: str) -> str | None:
+    """The note on a file that is fetched and that a study can do without; None where it is the
+    user's.
+    """
+    if file not in shipped_files():
+        return None
+    return f"{StudyPaths.of(study).root}/fetched/{file.removeprefix(f'{DOWNLOADS}/')}.json"
 
 
 def without_downloads(block: Mapping[str, Any], names: Collection[str]) -> dict[str, Any] | None:
@@ -155,11 +166,11 @@ def prompting(study: Study, card: Mapping[str, Any]) -> dict[str, Any]:
     if not has_prompting(study):
         return {}
     how = [condition["prompting"] for condition in study["ewok"]["conditions"].values()]
-    limits = {key: [one[key] or 0 for one in how] for key in ("thoughts", "limit")}
+    limits = {key: [settings[key] or 0 for settings in how] for key in ("thoughts", "limit")}
     return {key: values for key, values in limits.items() if any(values)} | {
-        "prompts": [one["prompts"] for one in how],
-        "both_orders": ["yes" if one["swap"] else "no" for one in how],
-        "chat_template": [chat_template(one, card) for one in how],
+        "prompts": [settings["prompts"] for settings in how],
+        "both_orders": ["yes" if settings["swap"] else "no" for settings in how],
+        "chat_template": [chat_template(settings, card) for settings in how],
     }
 
 
@@ -176,8 +187,8 @@ def prompt_files(study: Study) -> set[Path]:
 
 
 def answers(study: Study, model: str) -> list[str]:
-    """What asking a model leaves: nothing of one that EWoK does not ask, or where released results
-    take the place of answers.
+    """Tables of a model's answers. There are none of one that EWoK does not ask, or where released
+    results take the place of answers.
     """
     return [] if is_released(study) or model not in study["models"] else evidence(study, model)
 
@@ -247,10 +258,10 @@ def judgements_besides(study: Study) -> list[str]:
     """
     if is_released(study):
         return []
-    found = baseline_judgements(study)
+    files = baseline_judgements(study)
     if has_people_rated(study):
-        found.append(paths(study).judgements(reference(study), "human_likert", "human"))
-    return found
+        files.append(paths(study).judgements(reference(study), "human_likert", "human"))
+    return files
 
 
 def human_ratings(study: Study) -> str:
@@ -283,24 +294,24 @@ def notebooks(study: Study) -> list[str]:
 
 def made_from(study: Study) -> list[str]:
     """The tables whose provenance the report describes."""
-    place = paths(study)
-    found = [place.table("templates"), item_table(study), surface_features(study)]
+    layout = paths(study)
+    files = [layout.table("templates"), item_table(study), surface_features(study)]
     if is_released(study):
-        found += judgements(study)
+        files += judgements(study)
     else:
-        found += [
-            place.evidence(where, name, model)
+        files += [
+            layout.evidence(where, name, model)
             for where in conditions(study)
             for name in study["ewok"]["eval_types"]
             for model in study["models"]
         ]
     if has_logprobs(study):
-        found += [place.table("regression/fixed_effects"), *coefficients(study)]
-    return found + ([] if is_released(study) else baseline_judgements(study))
+        files += [layout.table("regression/fixed_effects"), *coefficients(study)]
+    return files + ([] if is_released(study) else baseline_judgements(study))
 
 
 def page_files(study: Study, models: Iterable[str]) -> PageFiles:
-    """What the report's part on EWoK is built from."""
+    """Input files of the report's part on EWoK."""
     study = {**study, "models": [model for model in models if model in study["models"]]}
     return PageFiles(
         summary=paths(study).table("summaries"),

@@ -95,10 +95,14 @@ def compose(material: Material) -> Part:
         extras["concepts"] = render_template(
             PACKAGE, "concepts.html.jinja", models=models, domains=domains
         )
-    own = read_origins([material.summary])
+    summary_origins = read_origins([material.summary])
     origins = [
-        *own,
-        *(one for one in material.origins if one.path.resolve() != material.summary.resolve()),
+        *summary_origins,
+        *(
+            origin
+            for origin in material.origins
+            if origin.path.resolve() != material.summary.resolve()
+        ),
     ]
     is_sample = are_sampled(origins)
     means = mean_accuracies(summaries, roster, eval_type)
@@ -123,8 +127,10 @@ def compose(material: Material) -> Part:
     pairs = pairs[pairs["eval_type"] == eval_type]
     compared = compared_in_words(pairs[pairs["metric"] == "accuracy"], means, roster, BASELINES)
     if len(by_pairing := pairs[pairs["metric"] == "pairing"]):
-        said = compared_in_words(by_pairing, means, roster, BASELINES, "pairing")
-        compared += [f"By pairing: {one}" for one in said if one not in compared]
+        sentences = compared_in_words(by_pairing, means, roster, BASELINES, "pairing")
+        compared += [
+            f"By pairing: {sentence}" for sentence in sentences if sentence not in compared
+        ]
     if is_sample and has_pairs:
         compared.insert(0, _of_all_items(means, by_pairs))
     values = lead_values(means, compared=compared, is_sample=is_sample)
@@ -156,7 +162,7 @@ def compose(material: Material) -> Part:
                 if len(published) <= FEW and len(sheet.frame)
             ),
         ],
-        notices=notices(own[0].provenance, roster),
+        notices=notices(summary_origins[0].provenance, roster),
         caveats=_caveats(means, roster),
         overview=_overview(summaries, roster, eval_type, counted=published),
         apart=frozenset(
@@ -187,8 +193,8 @@ def mean_accuracies(
 
 
 def _of_all_items(means: pd.DataFrame, by_pairs: pd.DataFrame) -> str:
-    """What a sample says of all items: it has a larger share of the templates of small pairs of
-    concepts, so that its mean over items is another one.
+    """Estimates for all items from a sample. A sample has a larger share of the templates of small
+    pairs of concepts, so that its mean over items is another one.
 
     Args:
         means: of ``mean_accuracies``.
@@ -199,8 +205,8 @@ def _of_all_items(means: pd.DataFrame, by_pairs: pd.DataFrame) -> str:
     for model, name in zip(counted["model"], counted["name"], strict=True):
         row = by_pairs.loc[model]
         ends = span(row["ci_low"], row["ci_high"])
-        own = f"{name} " if len(counted) > 1 else ""
-        numbers.append(f"{own}{decimals(3)(row['mean'])} (95% interval: {ends})")
+        prefix = f"{name} " if len(counted) > 1 else ""
+        numbers.append(f"{prefix}{decimals(3)(row['mean'])} (95% interval: {ends})")
     return f"To compare with all items, take the mean over pairs of concepts: {', '.join(numbers)}."
 
 
@@ -238,18 +244,18 @@ def domains_sheet(
     rows = rows[(rows.grouping == "domain") & (rows.eval_type == eval_type)]
     n_intervals = int(rows.loc[rows["model"].isin(models), "ci_low"].notna().sum())
     parts, findings = [], []
-    known = selection.all_reliabilities(summaries, eval_type).reindex(list(models)).dropna()
+    reliability = selection.all_reliabilities(summaries, eval_type).reindex(list(models)).dropna()
     for model in models:
-        own = rows[rows.model == model].sort_values("group")
-        if selection.are_reliable(known[known.index == model]):
-            own = own.sort_values("mean", ascending=False, kind="stable")
-        ends = at_once(own, n_intervals)
-        domains = own["group"].map(selection.in_words)
+        model_rows = rows[rows.model == model].sort_values("group")
+        if selection.are_reliable(reliability[reliability.index == model]):
+            model_rows = model_rows.sort_values("mean", ascending=False, kind="stable")
+        ends = at_once(model_rows, n_intervals)
+        domains = model_rows["group"].map(selection.in_words)
         lower = [", ".join(domains[ends["ci_high"] < low]) for low in ends["ci_low"]]
-        part = own.assign(
+        part = model_rows.assign(
             name=roster[model].name,
             domain=domains,
-            against=standing(own, n_intervals=n_intervals),
+            against=standing(model_rows, n_intervals=n_intervals),
             lower=lower,
         )
         parts.append(part)
@@ -268,7 +274,7 @@ def domains_sheet(
         ),
         notes=(
             "The last two columns use wider intervals, which hold for all rows at once.",
-            *([selection.say_reliability(known, roster)] if parts else []),
+            *([selection.say_reliability(reliability, roster)] if parts else []),
             *(interval_notes(frame, frame["name"] + ", " + frame["domain"]) if parts else ()),
         ),
         finding=" ".join(findings),
@@ -284,7 +290,7 @@ def _domains_finding(rows: pd.DataFrame) -> str:
     )
     named = f" ({', '.join(above)})" if above else ""
     compared = len(rows) - len(unknown)
-    found = (
+    finding = (
         f"is above chance in {len(above)} of {compared} domains{named} and below in {len(below)}"
         if above or below
         else f"is not shown to differ from chance in any of {compared} domains"
@@ -292,9 +298,9 @@ def _domains_finding(rows: pd.DataFrame) -> str:
         else "is not compared with chance by domain"
     )
     if unknown:
-        found += f" ({len(unknown)} without an interval)"
+        finding += f" ({len(unknown)} without an interval)"
     differ = "some" if (rows["lower"] != "").any() else "no two"
-    return f"{rows['name'].iloc[0]} {found}; {differ} domains are shown to differ."
+    return f"{rows['name'].iloc[0]} {finding}; {differ} domains are shown to differ."
 
 
 def ways_sheets(
@@ -304,21 +310,29 @@ def ways_sheets(
     rows = _accuracies(summaries)
     parts = [rows.iloc[:0].assign(name="", asked="")]
     for model in models:
-        own = rows[(rows.model == model) & rows["mean"].notna()].assign(name=roster[model].name)
-        contexts = own[(own.grouping == "context_type") & (own.eval_type == eval_type)]
+        model_rows = rows[(rows.model == model) & rows["mean"].notna()].assign(
+            name=roster[model].name
+        )
+        contexts = model_rows[
+            (model_rows.grouping == "context_type") & (model_rows.eval_type == eval_type)
+        ]
         parts.append(contexts.assign(asked=contexts["group"]))
-        is_same = own.grouping == ("prompted" if (own.grouping == "prompted").any() else "overall")
-        ways = own[is_same & own.eval_type.isin(EVAL_TYPES)].sort_values(
+        is_same = model_rows.grouping == (
+            "prompted" if (model_rows.grouping == "prompted").any() else "overall"
+        )
+        ways = model_rows[is_same & model_rows.eval_type.isin(EVAL_TYPES)].sort_values(
             "eval_type", key=lambda names: names.map(EVAL_TYPES.index)
         )
-        if len(ways) > 1 and own[is_same].n.nunique() == 1:
+        if len(ways) > 1 and model_rows[is_same].n.nunique() == 1:
             parts.append(ways.assign(asked=ways["eval_type"].map(selection.in_words)))
     frame = pd.concat(parts, ignore_index=True)
     contexts, ways = (
         frame[(frame["grouping"] == "context_type") == is_so].reset_index(drop=True)
         for is_so in (True, False)
     )
-    stuck = ways.query("status == 'no_spread' and mean == 0.5 and (n_ties == 0 or n_ties == 2 * n)")
+    is_half_everywhere = (ways["status"] == "no_spread") & (ways["mean"] == 0.5)
+    has_no_ties, has_only_ties = ways["n_ties"] == 0, ways["n_ties"] == 2 * ways["n"]
+    stuck = ways[is_half_everywhere & (has_no_ties | has_only_ties)]
     why = (stuck["n_ties"] > 0).map(
         {
             True: ": all answers tie.",
@@ -363,7 +377,7 @@ def _accuracies(summaries: pd.DataFrame) -> pd.DataFrame:
 
 
 def _caveats(means: pd.DataFrame, roster: Roster) -> Markup:
-    """What control models are, and one that knows nothing and is not at chance, as it must be if
+    """Notes on control models, and on one that knows nothing and is not at chance, as it must be if
     the measure is sound.
     """
     models = [model for model in means["model"] if not is_baseline(model)]
@@ -395,7 +409,7 @@ def _overview(
     """Accuracy of every model and baseline, in all and by domain, in the order of the domains;
     controls only where there is no published model (``counted``).
     """
-    found = {}
+    by_group = {}
     wanted = [("overall", ["all"])]
     if (summaries.grouping == "domain").any():
         wanted.append(("domain", selection.domain_order(summaries, roster, eval_type)))
@@ -405,10 +419,10 @@ def _overview(
             rows = rows[[not roster[model].is_control for model in rows.model]]
         for group in groups:
             means = rows[(rows.group == group) & rows["mean"].notna()].set_index("model")["mean"]
-            found[selection.in_words(group)] = {
+            by_group[selection.in_words(group)] = {
                 roster[model].name: float(means[model]) for model in roster.in_order(means.index)
             }
-    return found
+    return by_group
 
 
 def _first_eval_type(summaries: pd.DataFrame) -> str:
@@ -464,7 +478,7 @@ def find_domains(
         if (summaries.grouping == "concept").any()
         else rows.iloc[:0]
     )
-    found = []
+    findings = []
     for domain in selection.domain_order(summaries, roster, eval_type):
         here = rows[rows.group == domain].set_index("model")["mean"]
         means, human = here.reindex(counted), here.get(HUMAN)
@@ -478,7 +492,7 @@ def find_domains(
         order = sorted(
             lines, key=lambda name: (lines[name][0].step < 0, lines[name][0].value, name)
         )
-        found.append(
+        findings.append(
             DomainMeans(
                 id=domain,
                 name=selection.in_words(domain),
@@ -496,7 +510,7 @@ def find_domains(
                 ],
             )
         )
-    return roster.names(models), found
+    return roster.names(models), findings
 
 
 def _concept(
@@ -533,7 +547,7 @@ NAMED_PACKAGES = (
 def describe_methods(
     summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Roster
 ) -> Methods:
-    """What was done, as far as the tables record it; what they do not record is left out rather
+    """Methods of the study, as far as the tables record them. Missing records are left out rather
     than guessed.
 
     Args:
@@ -556,7 +570,7 @@ def describe_methods(
 
 
 def _of(origins: Sequence[TableOrigin], *kinds: str) -> list[Provenance]:
-    return [one.provenance for one in origins if one.kind in kinds]
+    return [origin.provenance for origin in origins if origin.kind in kinds]
 
 
 def _of_items(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> dict[str, Any]:
@@ -568,7 +582,9 @@ def _of_items(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> dict[s
     ]
     items = next(iter(_of(origins, "items")), None)
     limits = {made.details.get("limit") for made in _of(origins, "responses")} - {None, 0}
-    scored = [one.path.parts for one in origins if one.kind in ("target_scores", "responses")]
+    scored = [
+        origin.path.parts for origin in origins if origin.kind in ("target_scores", "responses")
+    ]
     condition, *others = dict.fromkeys(
         parts[-3] for parts in scored if parts[-4:-3] in (("scores",), ("responses",))
     ) or ("",)
@@ -586,14 +602,14 @@ def _of_items(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> dict[s
 
 
 def _edition(provenance: Provenance) -> str:
-    """What our own materials are called; nothing for others'."""
+    """Name of the edition of our own materials; none for others'."""
     if not is_own(provenance.canary):
         return ""
     digest = provenance.inputs.get("materials")
-    known = [
+    editions = [
         edition for edition, folder in EDITIONS.items() if MaterialsFiles(folder).digest() == digest
     ]
-    return ", ".join(["worldprobe's own built-in materials", *known])
+    return ", ".join(["worldprobe's own built-in materials", *editions])
 
 
 def _origin(provenance: Provenance) -> str:
@@ -608,7 +624,9 @@ def _of_models(
     summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Roster
 ) -> dict[str, Any]:
     models = [model for model in summaries.model.unique() if not is_baseline(model)]
-    imported = next((one for one in origins if one.provenance.details.get("imported")), None)
+    imported = next(
+        (origin for origin in origins if origin.provenance.details.get("imported")), None
+    )
     kinds = {
         str(kind)
         for made in _of(origins, "summaries")

@@ -70,10 +70,10 @@ class Prompt(Block):
     def findings(self) -> Iterator[Finding]:
         """Slots, answers and trial examples that do not fit each other."""
         for key in ("instructions", "trial_heading", "test_heading"):
-            if found := re.findall(SLOT, getattr(self, key)):
+            if slots := re.findall(SLOT, getattr(self, key)):
                 yield (
                     (key,),
-                    f"contains slots ({', '.join(found)}), and only the block may.",
+                    f"contains slots ({', '.join(slots)}), and only the block may.",
                     "Remove the braces.",
                 )
         if set(re.findall(SLOT, self.block)) != set(self.SLOTS):
@@ -161,11 +161,11 @@ def load_prompts(name: str = PAPER) -> dict[str, Prompt]:
         UserError: no such set, or something is missing, unknown or of the wrong type in it.
     """
     path = prompt_file(name)
-    known = sorted(p.stem for p in PROMPTS.glob("*.yaml"))
-    if path.parent == PROMPTS and path.stem not in known:
-        problem = "there is no such set of prompts" + did_you_mean(name, known)
+    names = sorted(p.stem for p in PROMPTS.glob("*.yaml"))
+    if path.parent == PROMPTS and path.stem not in names:
+        problem = "there is no such set of prompts" + did_you_mean(name, names)
         raise UserError(
-            f"prompts {name}", problem, f"Choose one of {', '.join(known)}, or give a YAML file."
+            f"prompts {name}", problem, f"Choose one of {', '.join(names)}, or give a YAML file."
         )
     source = read_yaml(path)
     prompts = parse(Prompts, source.document, [source])

@@ -5,14 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.analysis.reliability import RELIABLE
-from worldprobe.benchmark import Option
 from worldprobe.benchmarks.ewok.vocabulary import (
-    EVAL_TYPES,
-    GENERATIONS,
     NO_PAIRING,
     PARADIGMS,
     RELIABILITY,
-    SHOTS,
     has_pairing,
     is_prompted,
     title_of,
@@ -24,13 +20,6 @@ from worldprobe.report.findings import counted_of
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
 from worldprobe.report.sheet import decimals
 
-EVAL_TYPE = Option("eval_type", "way of asking", EVAL_TYPES)
-METRIC = Option(
-    "metric",
-    "whether targets are right, ties one half (accuracy) or wrong (strict), or pairings are",
-    ("accuracy", "strict", "pairing"),
-)
-SETUP = Option("setup", "prompting set-up", tuple(f"{g}_{s}" for g in GENERATIONS for s in SHOTS))
 #: Models that are named with their reliability.
 MOST_LISTED = 4
 #: Baseline -> the only eval_type under which it has rows; it is shown with every eval_type of the
@@ -76,9 +65,7 @@ def pairings(summaries: pd.DataFrame, rows: pd.DataFrame) -> list[float]:
     """The mean pairing beside each row of another metric; missing where there is none."""
     key = ["model", "eval_type", "condition", "grouping", "group"]
     means = summaries[summaries.metric == "pairing"].set_index(key)["mean"]
-    return [
-        means.get(place, float("nan")) for place in rows[key].itertuples(index=False, name=None)
-    ]
+    return [means.get(cell, float("nan")) for cell in rows[key].itertuples(index=False, name=None)]
 
 
 def over_versions(rows: pd.DataFrame) -> pd.DataFrame:
@@ -120,9 +107,9 @@ def reliabilities(
     summaries: pd.DataFrame, roster: Roster, eval_type: str | None = "logprobs"
 ) -> pd.Series[float]:
     """The same of those whom findings are about, in their order."""
-    known = all_reliabilities(summaries, eval_type)
-    counted = subjects(known.rename_axis("model").reset_index(), roster)["model"]
-    return known.reindex(roster.in_order(counted))
+    by_model = all_reliabilities(summaries, eval_type)
+    counted = subjects(by_model.rename_axis("model").reset_index(), roster)["model"]
+    return by_model.reindex(roster.in_order(counted))
 
 
 def say_reliability(found: pd.Series[float], roster: Roster) -> str:
@@ -138,12 +125,12 @@ def say_reliability(found: pd.Series[float], roster: Roster) -> str:
         numbers = ", ".join(
             f"{roster[str(model)].name} {show(value)}" for model, value in found.items()
         )
-    said = f"Split-half reliability of domains: {numbers}."
+    sentence = f"Split-half reliability of domains: {numbers}."
     if are_reliable(found):
-        return said
+        return sentence
     return (
-        f"{said} Below {RELIABLE:g}, domains do not differ reliably; they are in the order of the"
-        " materials."
+        f"{sentence} Below {RELIABLE:g}, domains do not differ reliably; they are in the order of"
+        " the materials."
     )
 
 

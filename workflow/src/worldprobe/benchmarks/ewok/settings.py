@@ -259,9 +259,9 @@ class Baselines(Block):
 
     def findings(self) -> Iterator[Finding]:
         """Folders that are not there."""
-        for key, place in (("wordnet", self.wordnet), ("sentence_vectors", self.sentence_vectors)):
-            if place and not place.startswith("pkg:"):
-                yield from missing((key,), place)
+        for key, path in (("wordnet", self.wordnet), ("sentence_vectors", self.sentence_vectors)):
+            if path and not path.startswith("pkg:"):
+                yield from missing((key,), path)
 
 
 class Human(Block):
@@ -482,9 +482,9 @@ def missing(
         yield keys, f"there is no file or folder {path}.", "Correct the path, or put it there."
 
 
-def _values_of_fillers(place: Path, password: str | None) -> dict[str, dict[str, set[str]]]:
-    """What the fillers of materials can be restricted by; nothing where they cannot be opened,
-    which the step that reads them says.
+def _values_of_fillers(folder: Path, password: str | None) -> dict[str, dict[str, set[str]]]:
+    """Values of the columns by which fillers of materials can be restricted. There are none where
+    the materials cannot be opened; the step that reads them says so.
     """
     from worldprobe.benchmarks.ewok.materials.documents import Problems
     from worldprobe.benchmarks.ewok.materials.fillers import read_filler_class, values_of
@@ -492,7 +492,7 @@ def _values_of_fillers(place: Path, password: str | None) -> dict[str, dict[str,
     from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 
     try:
-        source, problems = MaterialsFiles(place, password), Problems()
+        source, problems = MaterialsFiles(folder, password), Problems()
         files = [name for name in source.names if re.fullmatch(r"fillers/filler-.+\.csv", name)]
         classes = {name: name.removeprefix("fillers/filler-")[: -len(".csv")] for name in files}
         return values_of(

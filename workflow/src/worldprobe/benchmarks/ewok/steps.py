@@ -9,7 +9,8 @@ from worldprobe.benchmark import Evaluated
 from worldprobe.benchmarks.ewok.cli.analysis import judge
 from worldprobe.benchmarks.ewok.cli.items import FillingOptions, build
 from worldprobe.benchmarks.ewok.cli.score import all_, logprobs
-from worldprobe.benchmarks.ewok.evaluation import PROMPTED, Options
+from worldprobe.benchmarks.ewok.evaluation import PROMPTED
+from worldprobe.benchmarks.ewok.options import Options
 from worldprobe.cli.analysis import summarize
 from worldprobe.cli.options import PASSWORD_VARIABLE
 

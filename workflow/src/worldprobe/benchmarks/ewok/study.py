@@ -1,4 +1,4 @@
-"""What a study of EWoK has, by its settings, and where its files are. Imports nothing heavy."""
+"""Names and files of a study of EWoK, by its settings. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from worldprobe.benchmark import Registry, Study
-from worldprobe.benchmarks.ewok.vocabulary import is_graded, is_prompted
+from worldprobe.benchmarks.ewok.vocabulary import is_prompted
 from worldprobe.models.registry import BASELINES, RELATEDNESS
 from worldprobe.paths import BUILTIN, EDITIONS, RESOURCES, edition
 
@@ -60,7 +60,7 @@ class EwokPaths:
         )
 
     def evidence(self, condition: str, eval_type: str, model: str) -> str:
-        """What a model is judged by: its scores or its responses."""
+        """The table that a model is judged by: its scores or its responses."""
         kind = "responses" if is_prompted(eval_type) else "scores"
         return self.table(f"{kind}/{condition}/{eval_type}/{model}")
 
@@ -149,14 +149,6 @@ def has_wordnet(study: Study) -> bool:
 def has_sentence_vectors(study: Study) -> bool:
     """Whether sentence vectors are scored."""
     return "sentence_vectors" in baselines(study)
-
-
-def has_likeness(study: Study) -> bool:
-    """Whether models answered in degrees, as people's ratings do, so that the two can be
-    correlated.
-    """
-    asked = any(is_graded(name) for name in study["ewok"]["eval_types"])
-    return asked and has_people_rated(study) and bool(study["models"]) and not is_released(study)
 
 
 def family_conditions(study: Study) -> list[str]:

@@ -115,15 +115,15 @@ def filling_of(items: pd.DataFrame) -> str:
         items: columns version and fillers of contracts.Items. Without two items of one slot they
             count as shared: nothing then says that another version would be as kind.
     """
-    found = Counter(
+    fillings = Counter(
         (version, slot, filler)
         for version, fillers in zip(items["version"], items["fillers"], strict=True)
         for slot, filler in json.loads(fillers).items()
     )
     slots: Counter[tuple[int, str]] = Counter()
-    for (version, slot, _), n in found.items():
+    for (version, slot, _), n in fillings.items():
         slots[version, slot] += n
-    n_pairs, n_alike = (sum(n * (n - 1) for n in counts.values()) for counts in (slots, found))
+    n_pairs, n_alike = (sum(n * (n - 1) for n in counts.values()) for counts in (slots, fillings))
     return OWN if n_alike < _ALIKE * n_pairs else SHARED
 
 

@@ -69,7 +69,7 @@ def bag_similarities(
     def add_up(texts: Sequence[str]) -> np.ndarray:
         sums = np.zeros((len(texts), vectors.vector_size))
         for row, text in zip(sums, texts, strict=True):
-            known = []
+            known_forms = []
             for word in frequency.words(text.lower()):
                 tally["n_words"] += 1
                 forms = (
@@ -82,10 +82,10 @@ def bag_similarities(
                     tally["n_out_of_vocabulary"] += 1
                     unknown.add(word)
                 else:
-                    known.append(form)
-            if known:
+                    known_forms.append(form)
+            if known_forms:
                 row[:] = np.sum(
-                    [vectors[word].astype(np.float64) for word in sorted(known)], axis=0
+                    [vectors[word].astype(np.float64) for word in sorted(known_forms)], axis=0
                 )
         return sums
 
@@ -304,10 +304,10 @@ def read_by(documents: pd.DataFrame, reads: Sequence[str], where: str) -> pd.Dat
     Raises:
         UserError: there is no document, or none with a text.
     """
-    found = documents[documents["kind"].isin(reads)]
-    if not found["text"].str.strip().astype(bool).any():
+    documents_read = documents[documents["kind"].isin(reads)]
+    if not documents_read["text"].str.strip().astype(bool).any():
         problem = f"contains no document with a text ({', '.join(reads)})."
         raise UserError(
             where, problem, "Write the corpus again (worldprobe controls write-corpus)."
         )
-    return found
+    return documents_read

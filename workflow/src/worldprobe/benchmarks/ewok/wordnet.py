@@ -43,7 +43,7 @@ class WordNet:
 
     def __init__(self, folder: Path) -> None:
         glosses: list[str] = []
-        places: dict[str, int] = {}
+        positions: dict[str, int] = {}
         pointers: list[tuple[int, str]] = []
         #: Part of speech -> word -> its senses, the most frequent first; and irregular form ->
         #: words.
@@ -62,7 +62,7 @@ class WordNet:
                         (len(glosses), kind.replace("s", "a") + at)
                         for at, kind in zip(rest[1::4], rest[2::4], strict=True)
                     ]
-                    places[part + offset] = len(glosses)
+                    positions[part + offset] = len(glosses)
                     glosses.append(gloss.lower())
                 self.irregular[part] = {
                     form: words for form, *words in map(str.split, _lines(folder / f"{name}.exc"))
@@ -70,11 +70,11 @@ class WordNet:
             for part, (name, _) in PARTS.items():
                 entries = [line.split() for line in _lines(folder / f"index.{name}")]
                 self.senses[part] = {
-                    word: [places[part + at] for at in rest[-int(n) :]]
+                    word: [positions[part + at] for at in rest[-int(n) :]]
                     for word, _, n, *rest in entries
                 }
             related = _counts(
-                ((one, places[other]) for one, other in pointers), (len(glosses), len(glosses))
+                ((one, positions[other]) for one, other in pointers), (len(glosses), len(glosses))
             )
         except (OSError, ValueError, LookupError) as error:
             problem = f"is not WordNet's database ({type(error).__name__}: {error})."
@@ -117,13 +117,15 @@ class WordNet:
 
     def _base_forms(self, word: str) -> list[tuple[str, str]]:
         """The entries that a word can be a form of, each with its part of speech."""
-        found = []
+        base_forms = []
         for part, (_, endings) in PARTS.items():
             pairs = (ending.split(":") for ending in endings.split())
             regular = (word.removesuffix(old) + new for old, new in pairs if word.endswith(old))
             forms = [word, *(self.irregular[part].get(word) or regular)]
-            found += [(part, form) for form in dict.fromkeys(forms) if form in self.senses[part]]
-        return found
+            base_forms += [
+                (part, form) for form in dict.fromkeys(forms) if form in self.senses[part]
+            ]
+        return base_forms
 
     def vectors(self, texts: Sequence[str]) -> Any:
         """Sums of the vectors of each text's words, which are of length one times the word's
@@ -141,23 +143,25 @@ class WordNet:
         bags = [
             [word for word in WORD.findall(text.lower()) if self.base_forms(word)] for text in texts
         ]
-        place = {word: n for n, word in enumerate(sorted({word for bag in bags for word in bag}))}
+        word_numbers = {
+            word: n for n, word in enumerate(sorted({word for bag in bags for word in bag}))
+        }
         senses = (
             (n, sense)
-            for word, n in place.items()
+            for word, n in word_numbers.items()
             for part, form in self.base_forms(word)
             for sense in self.senses[part][form]
         )
-        about = _counts(senses, (len(place), self.extended.shape[0])) @ self.extended
+        about = _counts(senses, (len(word_numbers), self.extended.shape[0])) @ self.extended
         rarity = np.array(
-            [min(self.rarity[form] for _, form in self.base_forms(word)) for word in place]
+            [min(self.rarity[form] for _, form in self.base_forms(word)) for word in word_numbers]
         )
         length = np.sqrt((about * about).sum(axis=1))
         unit = sparse.diags_array(rarity / np.where(length > 0, length, 1)) @ about
         return (
             _counts(
-                ((n, place[word]) for n, bag in enumerate(bags) for word in bag),
-                (len(texts), len(place)),
+                ((n, word_numbers[word]) for n, bag in enumerate(bags) for word in bag),
+                (len(texts), len(word_numbers)),
             )
             @ unit
         )
@@ -171,5 +175,5 @@ def _lines(path: Path) -> Iterator[str]:
 
 def _counts(pairs: Iterable[tuple[int, int]], shape: tuple[int, int]) -> Any:
     """How often each pair of row and column occurs."""
-    found = np.fromiter(chain.from_iterable(pairs), np.int64).reshape(-1, 2).T
-    return sparse.csr_array((np.ones(found.shape[1]), (found[0], found[1])), shape)
+    cells = np.fromiter(chain.from_iterable(pairs), np.int64).reshape(-1, 2).T
+    return sparse.csr_array((np.ones(cells.shape[1]), (cells[0], cells[1])), shape)

@@ -27,25 +27,27 @@ TEXTS = {"logprobs": 4, "likert": 4, "choice": 2}
 FREE = 20
 
 
-def n_items(study: Study, condition: str) -> int:
+def count_items(study: Study, condition: str) -> int:
     """Items of a condition: of its table, or as many as its settings let one expect."""
     if (n_rows := count_rows(Path(outputs.paths(study).items(condition)))) is not None:
         return n_rows
     source = edition(study["ewok"]["materials"]["source"])
     items = study["ewok"]["conditions"][condition]["items"]
     templates = TEMPLATES.get(source, OTHER_TEMPLATES)
-    return min(templates, items["limit"] or templates) * len(outputs.versions(study, condition))
+    return min(templates, items["limit"] or templates) * len(
+        outputs.item_versions(study, condition)
+    )
 
 
 def workload(study: Study, _card: Mapping[str, Any]) -> Workload | None:
-    """What a model is asked in all conditions and ways of asking; the examples that prompts share
-    are counted each time.
+    """Requests to a model in all conditions and ways of asking. The examples that prompts share are
+    counted each time.
     """
     if is_released(study):
         return None
     total = Workload()
     for name, condition in study["ewok"]["conditions"].items():
-        how, items = condition["prompting"], n_items(study, name)
+        how, items = condition["prompting"], count_items(study, name)
         for eval_type in study["ewok"]["eval_types"]:
             paradigm = eval_type.partition("_")[0]
             texts = items * TEXTS[paradigm]

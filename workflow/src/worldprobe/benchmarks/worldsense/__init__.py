@@ -8,6 +8,7 @@ from worldprobe.extensions import Extension
 
 EXTENSION = Extension(
     title="WorldSense",
+    evaluates={"worldsense": "worldprobe.benchmarks.worldsense.options:Options"},
     commands={
         "worldsense": (
             "worldprobe.benchmarks.worldsense.cli:app",

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
@@ -18,7 +18,6 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
 from worldprobe.cli.engines import ModelOptions, refuse_to_prompt
 from worldprobe.cli.options import (
     KEYS,
-    Encrypt,
     OutFolder,
     Place,
     Processes,
@@ -26,11 +25,10 @@ from worldprobe.cli.options import (
     Trials,
     WordingVersion,
     between,
-    export_password,
 )
 from worldprobe.errors import UserError, raise_all
-from worldprobe.extensions import checks
-from worldprobe.files import digest_file, whole_folder, write_members, write_text
+from worldprobe.extensions import additions
+from worldprobe.files import digest_file, write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import made_by_model
 from worldprobe.provenance import is_rehearsed, made
@@ -59,7 +57,12 @@ def check_skins_(folder: Path | None = None, /) -> None:
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, check_skins
 
     right, faults = check_skins(folder or FOLDER)
-    faults += [fault for check in checks("skin") for skin in right if (fault := check(skin))]
+    faults += [
+        fault
+        for check in additions("worldsense.skin_checks")
+        for skin in right
+        if (fault := check(skin))
+    ]
     raise_all(faults)
     print(f"{len(right)} skins are right: {', '.join(skin.name for skin in right)}")
 
@@ -150,7 +153,7 @@ def generate(
     blocks = sets.blocks_of(plan, read_skins(folder, part.wording_version), part.skins)
     if Path(folder).resolve() != FOLDER.resolve():  # tests check the repository's own skins
         for skin in {block.skin.name: block.skin for block in blocks}.values():
-            for fault in (check(skin) for check in checks("skin")):
+            for fault in (check(skin) for check in additions("worldsense.skin_checks")):
                 if fault:
                     raise fault
     n_all = sets.count_trials(plan, blocks)
@@ -276,11 +279,11 @@ def _prompt_sets(
     if len(prompting) not in (1, len(trials)):
         problem = f"has {len(prompting)} values for {len(trials)} sets."
         raise UserError("--prompting", problem, "Give one value for all sets, or one per set.")
-    found = []
+    chosen = []
     for text in prompting:
         named = [load_prompt_set(name.strip()) for name in text.split(",") if name.strip()]
-        found.append(list({prompts.name: prompts for prompts in named}.values()))
-    sets = found if len(found) == len(trials) else found * len(trials)
+        chosen.append(list({prompts.name: prompts for prompts in named}.values()))
+    sets = chosen if len(chosen) == len(trials) else chosen * len(trials)
     needed = sum(map(len, sets))
     if not all(sets) or needed != len(out):
         raise UserError(
@@ -367,8 +370,8 @@ def ask_(
                 engine.facts, methods.ASK, model.name, inputs, facts, seed=drawn, canary=canary
             )
             finished.append((next(outs), frame, made))
-    for place, frame, made in finished:
-        write_table(frame, Responses, place, made)
+    for destination, frame, made in finished:
+        write_table(frame, Responses, destination, made)
 
 
 def _sources_of_examples(trials: Sequence[str], examples: Sequence[Place]) -> list[str]:
@@ -414,127 +417,3 @@ def refuse_rehearsed(path: Path | str) -> None:
     if is_rehearsed(path):
         problem = "contains a stand-in's answers, of a rehearsal."
         raise UserError(path, problem, "Give a model's own.")
-
-
-@app.command
-def export_results(responses: list[Path], /, *, out: OutFolder) -> None:
-    """Write responses in the official layout.
-
-    There is one file PROMPTING___MODEL___results.jsonl.bz2 per strategy and model.
-
-    Args:
-        responses: tables of responses
-        out: folder for the files
-    """
-    from worldprobe.benchmarks.worldsense.contracts import Responses
-    from worldprobe.benchmarks.worldsense.exports import results_name, write_results
-    from worldprobe.contracts import read_provenance, read_table
-
-    results: dict[str, tuple[Path, str, pd.DataFrame]] = {}
-    for path in responses:
-        refuse_rehearsed(path)
-        model = read_provenance(path).model or path.stem
-        rows = read_table(path, Responses)
-        for prompting in sorted(set(rows["prompting"])):
-            name = results_name(prompting, model)
-            if name in results:
-                problem = (
-                    f"contains {prompting} answers of {model}, and so does {results[name][0]}."
-                )
-                raise UserError(path, problem, "Export each set of trials to a folder of its own.")
-            results[name] = (path, model, rows[rows["prompting"] == prompting])
-    for _, model, rows in results.values():
-        write_results(rows, model, out)
-
-
-@app.command
-def export(
-    trials: Trials,
-    /,
-    *,
-    format: Literal["official", "lm-eval", "hf"] = "official",
-    task: str | None = None,
-    encrypt: Encrypt = False,
-    out: OutFolder,
-) -> None:
-    """Write trials in the official layout, as a task of lm-evaluation-harness, or as a dataset.
-
-    official: one file of JSON lines. lm-eval: a task folder for --include_path that asks as the
-    prompting strategy constrained does. hf: a dataset folder of the Hugging Face hub, with a card
-    and a Croissant description, of trials that were generated here only.
-
-    Args:
-        format: layout of the files
-        task: lm-eval: the task's name (default: worldprobe_worldsense)
-        out: official: a file, .jsonl.bz2, .jsonl.gz or .jsonl; lm-eval, hf: a folder
-    """
-    from worldprobe.benchmarks.worldsense.contracts import Trials
-    from worldprobe.benchmarks.worldsense.trials.files import (
-        is_official,
-        read_batches,
-        read_official,
-        write_official,
-    )
-    from worldprobe.contracts import check_kind, read_provenance
-
-    if format != "lm-eval":
-        for option, is_given in (("task", task is not None), ("encrypt", encrypt)):
-            if is_given:
-                fix = "Leave it out, or take --format lm-eval."
-                raise UserError(f"--{option}", f"does nothing with --format {format}.", fix)
-    if format != "official":
-        files = (
-            _task_files(trials, task, encrypt) if format == "lm-eval" else _dataset_files(trials)
-        )
-        with whole_folder(out) as folder:
-            write_members(folder, files)
-        return
-    if not is_official(out):
-        raise UserError(
-            f"--out {out}",
-            "is not the name of JSON lines.",
-            "Name a file that ends with .jsonl.bz2.",
-        )
-    if is_official(trials):
-        write_official([read_official(trials)], out)
-        return
-    check_kind(trials, Trials)
-    write_official(read_batches(trials), out, read_provenance(trials).canary)
-
-
-def _task_files(trials: str, task: str | None, encrypt: bool) -> Iterator[tuple[str, bytes]]:
-    from worldprobe.benchmarks.worldsense.exports import task_files
-    from worldprobe.benchmarks.worldsense.trials.files import canary_of, read_trials
-    from worldprobe.inference.lm_eval import check_task
-
-    check_task(task)
-    word = export_password(encrypt)
-    rows = read_trials(trials)
-    return task_files(rows, task or "worldprobe_worldsense", canary_of(trials, rows), word)
-
-
-def _dataset_files(trials: str) -> Iterator[tuple[str, bytes]]:
-    """Our own trials as a dataset, whose rows are the table itself, byte for byte.
-
-    Raises:
-        UserError: the trials may be the release's, or are not a whole table of ours.
-    """
-    from worldprobe.benchmarks.worldsense.contracts import Trials
-    from worldprobe.benchmarks.worldsense.exports import describe_trials
-    from worldprobe.benchmarks.worldsense.trials.files import is_official, read_batches
-    from worldprobe.contracts import check_kind, read_provenance
-    from worldprobe.report.dataset_folder import dataset_files
-
-    provenance = None
-    if not is_official(trials):
-        check_kind(trials, Trials)
-        provenance = read_provenance(trials)
-    if provenance is None or provenance.canary != CANARY:
-        problem = (
-            "may be the release, which is not ours to pass on (CC BY-NC): it does not carry our"
-            " canary."
-        )
-        raise UserError(trials, problem, "Export a set of `worldsense generate`.")
-    n_rows = sum(len(batch) for batch in read_batches(trials))
-    dataset = describe_trials(n_rows, provenance.details.get("set"), provenance.canary)
-    return dataset_files(dataset, Path(trials).read_bytes())

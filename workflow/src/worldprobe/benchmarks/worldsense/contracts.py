@@ -147,8 +147,6 @@ class Responses(
 
 #: The rule that counts mentions and never chains two clauses: what a model must beat.
 COUNTING = "rule_counting"
-#: Rules and classifiers that chain no clauses: baselines.
-SHALLOW = (COUNTING, "rule_together", "rule_ngrams", "rule_roles")
 #: accuracy, bias: the paper's; above_counting: accuracy less that of ``COUNTING``, tuple by tuple,
 #: where that rule answered; strict: the exact answer, 1 and 2 apart; corrected: with the
 #: solver's gold answers; invalid: share of trials without a valid answer; agreement: same answers

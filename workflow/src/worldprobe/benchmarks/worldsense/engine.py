@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from worldprobe.models.engine import Engine
 
 
+#: Of the entry point.
+NAME = "rule"
+
+
 class Rule(EngineType):
     """A rule: no model, but what models are compared with."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
-from cyclopts import Parameter
 
 from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.analysis.reproduction import SOURCE, read_published
-from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries
+from worldprobe.benchmarks.worldsense.contracts import COUNTING, Responses, Summaries
+from worldprobe.benchmarks.worldsense.known_rules import baseline_rules
+from worldprobe.benchmarks.worldsense.options import Options
 from worldprobe.benchmarks.worldsense.selection import (
     count_tuples,
     present_problems,
@@ -25,17 +26,8 @@ from worldprobe.models.registry import refuse_prompting
 from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.origins import notes
 from worldprobe.report.results import benchmark_result, estimate, sample_of
-from worldprobe.settings.blocks import Block, Count
 
 BENCHMARK = "worldsense"
-#: Rules that chain no clauses, and how they are shown; a model must beat the first one.
-SHALLOW = {
-    "counting": "counting (rule)",
-    "together": "single clauses (rule)",
-    "ngrams": "n-grams (trained)",
-    "roles": "n-grams of roles (trained)",
-}
-
 #: Why two numbers of tuples are named.
 BALANCED = (
     "Means are over {:,} tuples; the paper's standard errors count {:,}, in each cell as many as in"
@@ -47,19 +39,6 @@ SMALL_SAMPLE = (
     "{} tuples are a small sample: the interval contained the accuracy in the whole set in 59% of"
     " samples of 20 tuples, in 91% of 60, and in 95% of 120."
 )
-
-
-@Parameter(name="*")
-class Options(Block):
-    """What is asked about."""
-
-    per_cell: Count = 1
-    """WorldSense: number of tuples for each combination of problem, size, complexity, skin and
-    wording; 1 gives 2,808 trials, 31 all 87,048
-    """
-
-    trial_set: Literal["test", "test-new", "test-hard", "test-motion"] = "test"
-    """WorldSense: set of trials"""
 
 
 def evaluate(model: Evaluated) -> dict[str, Any]:
@@ -95,15 +74,15 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
     balanced = int(overall.loc[overall["model"] == made.model, "n"].iloc[0])
     accuracies = count_tuples(overall[overall["metric"] == "accuracy"], table)
     by_model = {row["model"]: row for row in accuracies.to_dict("records")}
-    rules = {rule: by_model[f"rule_{rule}"] for rule in SHALLOW if f"rule_{rule}" in by_model}
-    own = table[table["model"] == made.model]
-    by_problem = own[(own["grouping"] == "problem") & (own["metric"] == "accuracy")]
+    rules = {rule: by_model[rule.model] for rule in baseline_rules() if rule.model in by_model}
+    rows = table[table["model"] == made.model]
+    by_problem = rows[(rows["grouping"] == "problem") & (rows["metric"] == "accuracy")]
     order = present_problems(by_problem.rename(columns={"group": "problem"}))
     shown = pd.concat(
         [
-            own[(own["grouping"] == OVERALL) & (own["metric"] == "accuracy")],
+            rows[(rows["grouping"] == OVERALL) & (rows["metric"] == "accuracy")],
             sort_by(by_problem, "group", order),
-            own[(own["grouping"] == OVERALL) & (own["metric"] == "bias")],
+            rows[(rows["grouping"] == OVERALL) & (rows["metric"] == "bias")],
         ]
     )
     of_trials, n_trials = read_provenance(trials), len(read_trials(trials))
@@ -120,8 +99,9 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
     if details.get("answer_tokens"):
         notes_of_model.append(f"Tokens per answer: {show_tokens(details['answer_tokens'])}.")
     gain = overall[(overall["model"] == made.model) & (overall["metric"] == "above_counting")]
-    if "counting" in rules and len(gain):
-        notes_of_model.append(_compare_with_rule(name, gain.iloc[0], rules["counting"]["mean"]))
+    if COUNTING in by_model and len(gain):
+        mean = by_model[COUNTING]["mean"]
+        notes_of_model.append(_compare_with_rule(name, gain.iloc[0], mean))
     numbers = benchmark_result(
         shown,
         title="WorldSense",
@@ -137,7 +117,7 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
             **sample_of(of_trials, n_trials, "trials"),
         },
         items_digest=made.inputs["trials"],
-        baselines={SHALLOW[rule]: estimate(row) for rule, row in rules.items()},
+        baselines={rule.baseline: estimate(row) for rule, row in rules.items()},
         published={
             "source": SOURCE,
             "is_comparable": False,
@@ -163,16 +143,17 @@ def _compare_with_rule(model: str, gain: pd.Series, of_rule: float) -> str:
         gain: the row of its accuracy less the rule's.
         of_rule: the rule's accuracy.
     """
-    from worldprobe.analysis.comparisons import ABOVE, NO_INTERVAL, place  # SciPy
+    from worldprobe.analysis.comparisons import ABOVE, NO_INTERVAL, above_or_below  # SciPy
 
     columns = ["mean", "ci_low", "ci_high", "n_clusters"]
-    where = place(gain[columns].to_frame().T.astype(float), 0.0).iloc[0]
-    found = {
+    where = above_or_below(gain[columns].to_frame().T.astype(float), 0.0).iloc[0]
+    verdict = {
         ABOVE: "beats it",
         NO_INTERVAL: "has no interval, as there is one skin, and is not compared with it",
     }.get(where, "is not shown to beat it, so there is no evidence that it reasons")
     return (
-        f"A rule that counts mentions and chains no clauses scores {of_rule:.3f}; {model} {found}."
+        f"A rule that counts mentions and chains no clauses scores {of_rule:.3f};"
+        f" {model} {verdict}."
     )
 
 

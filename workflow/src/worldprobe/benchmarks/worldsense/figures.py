@@ -15,9 +15,9 @@ from worldprobe.benchmarks.worldsense.selection import (
     main_set,
     of_main,
     pick,
-    place,
     present_problems,
     prompting_name,
+    rank_of_name,
 )
 from worldprobe.benchmarks.worldsense.skins.vocabulary import SETS
 from worldprobe.contracts.results import OVERALL
@@ -78,7 +78,7 @@ def promptings(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     rows = _with_amplitude(
         accuracy[accuracy["condition"] == name], summaries[summaries["condition"] == name]
     )
-    order = {name: place(PROMPTINGS, name) for name in rows["eval_type"]}
+    order = {name: rank_of_name(PROMPTINGS, name) for name in rows["eval_type"]}
     rows = rows.sort_values("eval_type", key=lambda column: column.map(order), kind="stable")
     return _tidy(rows.assign(mark=rows["eval_type"].map(prompting_name)), roster)
 
@@ -111,7 +111,7 @@ def sets(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         [parts, pick(summaries, OVERALL).query("condition != 'test'")], ignore_index=True
     )
     rows = _with_amplitude(rows, summaries)
-    rank = {name: place(SETS, name.partition(",")[0]) for name in rows["condition"]}
+    rank = {name: rank_of_name(SETS, name.partition(",")[0]) for name in rows["condition"]}
     rows = rows.sort_values("condition", key=lambda column: column.map(rank), kind="stable")
     return _tidy(
         rows.assign(mark=rows["condition"].map(lambda name: SET_NAMES.get(name, name))), roster

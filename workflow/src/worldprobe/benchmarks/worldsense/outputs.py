@@ -1,5 +1,5 @@
-"""What a study of WorldSense makes and has, by its settings: files, and which displays it needs.
-Imports nothing heavy.
+"""Files of a study of WorldSense, and the displays that it needs, by its settings. Imports nothing
+heavy.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ def prompting_places(study: Study, name: str) -> list[str]:
 def promptings(study: Study, name: str) -> list[str]:
     """Names of the prompt sets by which a set is asked."""
     return [
-        Path(place).stem if place.endswith((".yaml", ".yml")) else place
-        for place in prompting_places(study, name)
+        Path(prompting).stem if prompting.endswith((".yaml", ".yml")) else prompting
+        for prompting in prompting_places(study, name)
     ]
 
 
@@ -128,7 +128,7 @@ def responses(study: Study, name: str, prompting: str, model: str) -> str:
 
 
 def answers(study: Study, model: str) -> list[str]:
-    """What asking a model leaves; nothing of one that WorldSense does not ask."""
+    """Tables of a model's answers; none of one that WorldSense does not ask."""
     return left_by(study, model) if model in asked_models(study) else []
 
 
@@ -137,9 +137,9 @@ def left_by(study: Study, model: str) -> list[str]:
     ``model`` may be a wildcard.
     """
     return [
-        responses(study, name, one, model)
+        responses(study, name, prompting, model)
         for name in asked_sets(study)
-        for one in promptings(study, name)
+        for prompting in promptings(study, name)
     ]
 
 
@@ -156,8 +156,8 @@ def answered(study: Study, models: Sequence[str]) -> list[str]:
         study: a validated study.
         models: ids of the models that have answers.
     """
-    known = {*models, *study["worldsense"]["controls"]}
-    return [model for model in asked_models(study) if model in known]
+    names = {*models, *study["worldsense"]["controls"]}
+    return [model for model in asked_models(study) if model in names]
 
 
 def response_tables(study: Study, models: Sequence[str]) -> list[str]:
@@ -181,7 +181,7 @@ def summaries(study: Study) -> str:
 
 
 def statistics(study: Study) -> list[str]:
-    """What is computed from the answers."""
+    """Tables computed from the answers."""
     if not is_asked(study):
         return []
     pairs = [f"{root(study)}/comparisons.parquet"] if len(asked_models(study)) > 1 else []
@@ -189,7 +189,7 @@ def statistics(study: Study) -> list[str]:
 
 
 def page_files(study: Study, models: Sequence[str]) -> PageFiles | None:
-    """What WorldSense's part of the report is built from; None where no model answers any trial."""
+    """Input files of WorldSense's part of the report; None where no model answers any trial."""
     if not is_asked(study) or not answered(study, models):
         return None
     sets = asked_sets(study)

@@ -18,12 +18,12 @@ from worldprobe.benchmarks.worldsense.analysis.questions import Questions, from_
 from worldprobe.benchmarks.worldsense.analysis.statistics import score_tuples
 from worldprobe.benchmarks.worldsense.contracts import (
     COUNTING,
-    SHALLOW,
     Comparisons,
     Responses,
     Summaries,
     Trials,
 )
+from worldprobe.benchmarks.worldsense.known_rules import baseline_rules, known_rules
 from worldprobe.benchmarks.worldsense.skins.skins import IN, OUT
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, PROBLEMS, TRIVIAL
 from worldprobe.contracts import read_provenance, read_table
@@ -77,10 +77,14 @@ def compose(material: Material) -> Part:
     models = roster.in_order(overall["model"])
     asked = selection.language_models(models, roster)
     by_problem = selection.of_main(selection.pick(summaries, "problem", columns=("problem",)))
-    own = read_origins([material.summary])
+    summary_origins = read_origins([material.summary])
     origins = [
-        *own,
-        *(one for one in material.origins if one.path.resolve() != material.summary.resolve()),
+        *summary_origins,
+        *(
+            origin
+            for origin in material.origins
+            if origin.path.resolve() != material.summary.resolve()
+        ),
     ]
     promptings = selection.main_promptings(summaries)
     examples = (
@@ -96,7 +100,7 @@ def compose(material: Material) -> Part:
     sheets = [
         _models_sheet(means),
         _biases_sheet(biases),
-        _reading_sheet(own[0].provenance, asked, roster),
+        _reading_sheet(summary_origins[0].provenance, asked, roster),
     ]
     pairs = read_overall(material.comparisons, Comparisons)
     if len(pairs):
@@ -105,7 +109,7 @@ def compose(material: Material) -> Part:
         for side in "ab":
             is_main &= pairs["eval_type"] == pairs[f"model_{side}"].map(main)
         pairs = pairs[is_main]
-    compared = compared_in_words(pairs, means, roster, SHALLOW)
+    compared = compared_in_words(pairs, means, roster, [rule.model for rule in baseline_rules()])
     values = lead_values(means, compared=compared, is_sample=are_sampled(origins))
     return Part(
         question=QUESTION,
@@ -115,11 +119,12 @@ def compose(material: Material) -> Part:
         methods=_methods(summaries, origins, roster),
         cite=CITE,
         tables=[sheet for sheet in sheets if len(sheet.frame)],
-        notices=notices(own[0].provenance, roster),
+        notices=notices(summary_origins[0].provenance, roster),
         caveats=render_template(
             PACKAGE,
             "caveats.html.jinja",
             rules={model: roster[model].name for model in models if roster[model].is_rule},
+            meanings={rule.model: rule.meaning for rule in known_rules().values()},
             found=find_problems(summaries, by_problem, asked),
             asked=roster.names(asked),
         ),
@@ -241,8 +246,8 @@ def find_problems(
 
 def _count_apart(first: pd.DataFrame, second: pd.DataFrame, apart: pd.Series) -> dict[str, int]:
     """In how many models the intervals of two means are apart, of those that have both."""
-    known = [set(side.index[side["ci_low"].notna()]) for side in (first, second)]
-    both = sorted(known[0] & known[1])
+    with_interval = [set(side.index[side["ci_low"].notna()]) for side in (first, second)]
+    both = sorted(with_interval[0] & with_interval[1])
     return {"n_apart": int(apart[both].sum()), "n_known": len(both)}
 
 
@@ -268,11 +273,22 @@ def find_biases(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -
     ).sort_values("mean", ignore_index=True)
 
 
+_BIASES_FINDING = "{number} of {n_intervals} biases with an interval {verb} shown to differ from 0."
+
+
 def _biases_sheet(biases: pd.DataFrame) -> Sheet:
     is_alike = biases["status"] == "no_spread"
     differs = biases["against"].isin(["above", "below"])
     is_shown = differs | (is_alike & (biases["mean"] != 0))
+    n_differ = int(differs.sum())
+    finding = _BIASES_FINDING.format(
+        number=n_differ or "None",
+        n_intervals=biases["ci_low"].count(),
+        verb="is" if n_differ < 2 else "are",
+    )
     same = (biases["name"] + ", " + biases["problem"])[biases["mean"].abs() == 1]
+    if len(same):
+        finding += f" All answers are the same: {'; '.join(same)}."
     return Sheet(
         "Response biases that differ from 0, or are the same in all skins.",
         biases[is_shown].reset_index(drop=True),
@@ -287,10 +303,7 @@ def _biases_sheet(biases: pd.DataFrame) -> Sheet:
             "Above 0: towards TRUE, POSSIBLE, KNOWN; below: FALSE, IMPOSSIBLE, UNKNOWN. Intervals"
             " hold for all means at once.",
         ),
-        finding=f"{differs.sum() or 'None'} of {biases['ci_low'].count()} biases with an interval"
-        f" {'is' if differs.sum() < 2 else 'are'} shown to differ from 0."
-        + f" All answers are the same: {'; '.join(same)}."
-        * (len(same) > 0),
+        finding=finding,
     )
 
 
@@ -317,7 +330,7 @@ def _methods(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ro
             selection.prompting_name(name) for name in sorted(summaries["eval_type"].unique())
         ],
         left_out=sum(int(row.get("incomplete_tuples", 0)) for row in answers),
-        is_calibrated=any("calibrated_forms" in one.provenance.details for one in origins),
+        is_calibrated=any("calibrated_forms" in origin.provenance.details for origin in origins),
     )
     return Methods(
         text,
@@ -372,14 +385,14 @@ def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sh
 
 def _tokens_note(origins: Sequence[TableOrigin], roster: Roster) -> str:
     """The tokens of each answer where answers were compared, by the models that share them."""
-    found: dict[str, dict[str, None]] = {}
-    for one in origins:
-        tokens = one.provenance.details.get("answer_tokens")
-        if one.provenance.model and tokens:
-            names = found.setdefault(selection.show_tokens(tokens), {})
-            names[roster[one.provenance.model].name] = None
-    said = "; ".join(f"{tokens} ({', '.join(names)})" for tokens, names in found.items())
-    return f"Tokens per answer: {said}." if said else ""
+    by_tokens: dict[str, dict[str, None]] = {}
+    for origin in origins:
+        tokens = origin.provenance.details.get("answer_tokens")
+        if origin.provenance.model and tokens:
+            names = by_tokens.setdefault(selection.show_tokens(tokens), {})
+            names[roster[origin.provenance.model].name] = None
+    listed = "; ".join(f"{tokens} ({', '.join(names)})" for tokens, names in by_tokens.items())
+    return f"Tokens per answer: {listed}." if listed else ""
 
 
 #: Which tuples of a problem are shown, by their place from the highest mean of the models to the
@@ -464,18 +477,20 @@ def read_examples(
     frame = read_table(path, Trials)
     questions = from_frame(frame, str(path))
     files = [
-        one for one in origins if one.kind == Responses.Config.name and path.stem in one.path.parts
+        origin
+        for origin in origins
+        if origin.kind == Responses.Config.name and path.stem in origin.path.parts
     ]
     shown = {
-        one.provenance.model: one.path
-        for one in files
-        if one.path.parent.name == promptings.get(one.provenance.model or "")
+        origin.provenance.model: origin.path
+        for origin in files
+        if origin.path.parent.name == promptings.get(origin.provenance.model or "")
     }
     if not set(shown) & set(averaged):
         return []
     series = read_series([shown[model] for model in shown], questions)
     scores = pd.DataFrame(
-        {one.model: score_tuples(questions, one.answers)["accuracy"] for one in series}
+        {run.model: score_tuples(questions, run.answers)["accuracy"] for run in series}
     )
     scores = scores[roster.in_order(scores.columns)]
     counted = scores[[model for model in scores.columns if model in averaged]]
@@ -485,7 +500,7 @@ def read_examples(
     conversations = {
         model: _read_conversations(shown[model], wanted["trial_id"]) for model in scores.columns
     }
-    found = []
+    examples = []
     for problem in (name for name in PROBLEMS if name in chosen):
         inside = (questions.tuples["problem"] == problem).to_numpy()
         means = counted[inside].mean()
@@ -498,7 +513,7 @@ def read_examples(
                     f"{title}, {rows['size'].iloc[0]} entities, {rows['skin'].iloc[0]}", trials
                 )
             )
-        found.append(
+        examples.append(
             ProblemShown(
                 selection.PROBLEM_NAMES[problem],
                 cell_of(means.mean(), places=3),
@@ -507,7 +522,7 @@ def read_examples(
                 tuples,
             )
         )
-    return found
+    return examples
 
 
 def _choose(questions: Questions, scores: pd.DataFrame) -> dict[str, list[int]]:
@@ -515,14 +530,14 @@ def _choose(questions: Questions, scores: pd.DataFrame) -> dict[str, list[int]]:
     mean.
     """
     means = scores.mean(axis=1, skipna=True)
-    found = {}
+    by_problem = {}
     for problem, numbers in questions.tuples.groupby("problem", observed=True).groups.items():
         ranked = means.loc[numbers].dropna().sort_values(ascending=False, kind="stable").index
         if len(ranked):
-            found[str(problem)] = [
+            by_problem[str(problem)] = [
                 int(ranked[round(share * (len(ranked) - 1))]) for share in SHARES.values()
             ]
-    return found
+    return by_problem
 
 
 def _read_conversations(
@@ -550,8 +565,8 @@ def _trial(
 ) -> QuotedTrial:
     gold = ANSWER_OF[str(row["gold"])]
     replies = []
-    for model, found in conversations.items():
-        answer, messages = found.get(int(str(row["trial_id"])), ("not asked", []))
+    for model, by_trial in conversations.items():
+        answer, messages = by_trial.get(int(str(row["trial_id"])), ("not asked", []))
         folded = {"1": "KNOW", "2": "KNOW"}
         replies.append(
             Reply(

@@ -10,7 +10,7 @@ from worldprobe.benchmark import Analysis, Computed, Study
 from worldprobe.benchmarks.worldsense.contracts import Comparisons, Responses, Summaries
 from worldprobe.benchmarks.worldsense.outputs import asked_sets, response_tables, trial_table
 from worldprobe.contracts import read_provenance, read_table
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError, UserError
 from worldprobe.files import digest_file
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: Versions of both; 3 and 4: intervals are no wider than it takes. Comparisons: 3 corrects pairs
 #: with rules apart, 5 states the test and what it shows.
 SUMMARIES, COMPARISONS = 3, 5
-#: Seed of the exchanges of answers that say what accuracy explains of consistency.
+#: Seed of what extensions draw to measure more, as what accuracy explains of consistency.
 SEED = 0
 
 
@@ -38,7 +38,7 @@ def means_of_responses(
     """
     import pandas as pd
 
-    from worldprobe.benchmarks.worldsense.analysis.answers import told_of
+    from worldprobe.benchmarks.worldsense.analysis.answers import caveats
     from worldprobe.benchmarks.worldsense.analysis.statistics import count_answers
     from worldprobe.benchmarks.worldsense.analysis.summarize import tuple_means
 
@@ -49,8 +49,8 @@ def means_of_responses(
         answered[name] = series
     return Computed(
         _sorted(pd.concat(tables, ignore_index=True), Summaries),
-        {one.model for series in answered.values() for one in series},
-        {"answers": counts} | told_of(answered),
+        {run.model for series in answered.values() for run in series},
+        {"answers": counts} | caveats(answered).details(),
         {path: Path(path) for path in named.values()},
         SEED,
     )
@@ -65,24 +65,34 @@ def pairs_of_responses(
         files: as for ``means_of_responses``.
         sets: as there.
         skin_folder: as there.
+
+    Raises:
+        UserError: there are answers of one model only, or no two models can be compared
+            (TooLittleError).
     """
     import pandas as pd
 
+    from worldprobe.analysis.comparisons import refuse_one
     from worldprobe.benchmarks.worldsense.analysis.summarize import compare_on_tuples
 
     named = named_sets(sets)
     read = list(read_sets(files, named, skin_folder))
-    tables = [compare_on_tuples(*one) for one in read]
+    models = {run.model for _, _, series in read for run in series}
+    refuse_one(models, "responses")
+    table = pd.concat([compare_on_tuples(*arguments) for arguments in read], ignore_index=True)
+    if table.empty:
+        problem = "no two models answered the same trials under one prompting."
+        raise TooLittleError("responses", problem, "Compare models on the same trials.")
     return Computed(
-        _sorted(pd.concat(tables, ignore_index=True), Comparisons),
-        {one.model for _, _, series in read for one in series},
+        _sorted(table, Comparisons),
+        models,
         inputs={path: Path(path) for path in named.values()},
     )
 
 
 def _sorted(table: pd.DataFrame, contract: type[Summaries] | type[Comparisons]) -> pd.DataFrame:
-    found = table.sort_values(list(contract.Config.key), ignore_index=True)
-    return found[list(contract.columns)]
+    rows = table.sort_values(list(contract.Config.key), ignore_index=True)
+    return rows[list(contract.columns)]
 
 
 def named_sets(sets: Sequence[str]) -> dict[str, str]:
@@ -102,6 +112,9 @@ def named_sets(sets: Sequence[str]) -> dict[str, str]:
         name, separator, path = text.partition("=")
         if not separator or "/" in name:
             name, path = "", text
+        if not path:
+            problem = f'"{text}" names no file of trials.'
+            raise UserError("--sets", problem, "Give NAME=FILE, or the file alone.")
         name = (name or _name_of_set(path)).strip()
         if not name or not name.isprintable():
             fix = f"Name it, as in --sets test={path}."
@@ -114,7 +127,7 @@ def named_sets(sets: Sequence[str]) -> dict[str, str]:
 
 
 def _name_of_set(path: str) -> str:
-    """What a table of ours says."""
+    """Name of the set in a table of ours."""
     from worldprobe.benchmarks.worldsense.trials.files import is_official
 
     return "" if is_official(path) else str(read_provenance(path).details.get("set", ""))
@@ -149,24 +162,24 @@ def read_sets(
 def _by_set(
     files: Sequence[Path], sets: dict[str, str], tables: dict[str, pd.DataFrame]
 ) -> dict[str, list[Path]]:
-    """Which set each file answers: the only one, that whose digest a table of responses has, or
-    that which has its trials.
+    """Files by the set that each answers: the only one, that whose digest a table of responses has,
+    or that which has its trials.
     """
-    found: dict[str, list[Path]] = {name: [] for name in sets}
+    by_set: dict[str, list[Path]] = {name: [] for name in sets}
     if len(sets) == 1:
         return {name: list(files) for name in sets}
     by_digest = {digest_file(path): name for name, path in sets.items()}
     trial_ids = {name: set(table["trial_id"]) for name, table in tables.items()}
     for file in files:
         asked, keys = _asked(file)
-        common = {name: len(keys & own) for name, own in trial_ids.items()}
+        common = {name: len(keys & ids) for name, ids in trial_ids.items()}
         most = [name for name, number in common.items() if number == max(common.values())]
         name = by_digest.get(asked, most[0])
         if asked not in by_digest and len(most) > 1:
             problem = f"answers as many trials of {most[0]} as of {most[1]}."
             raise UserError(file, problem, "Give the trials and answers of one of them alone.")
-        found[name].append(file)
-    return found
+        by_set[name].append(file)
+    return by_set
 
 
 def _asked(file: Path) -> tuple[str, set[int]]:

@@ -9,7 +9,13 @@ import pandas as pd
 
 from worldprobe.benchmark import Input
 from worldprobe.benchmarks.worldsense.contracts import Summaries
-from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE, DOMAINS, PROBLEMS, SETS
+from worldprobe.benchmarks.worldsense.skins.vocabulary import (
+    DISGUISE,
+    DOMAINS,
+    FAMILY_OF,
+    PROBLEMS,
+    SETS,
+)
 from worldprobe.contracts.results import JOINT
 from worldprobe.errors import UserError
 from worldprobe.report.model_names import Roster
@@ -35,13 +41,7 @@ PROBLEM_NAMES = {
     "Compl.normal": "Completeness",
     "Infer.extrema": "First or last",
     "Infer.parallel": "Lines in the plane",
-    "Infer.hard": "Inference, hard",
-    "Consist.hard": "Consistency, hard",
-    "Compl.hard": "Completeness, hard",
-    "Infer.motion": "Inference, in motion",
-    "Consist.motion": "Consistency, in motion",
-    "Compl.motion": "Completeness, in motion",
-    "Infer.before": "Before all changes",
+    **{problem: family.titles[problem] for problem, family in FAMILY_OF.items()},
 }
 PROMPTING_NAMES = {
     "basic": "basic",
@@ -56,10 +56,10 @@ PROMPTING_NAMES = {
 KEY = ["condition", "eval_type", "model"]
 
 
-def place(known: tuple[str, ...], name: str) -> tuple[int, str]:
+def rank_of_name(known: tuple[str, ...], name: str) -> tuple[int, str]:
     """Where a name belongs: in the known order, others by name after it.
 
-    >>> sorted(["x", "cot", "basic"], key=lambda name: place(PROMPTINGS, name))
+    >>> sorted(["x", "cot", "basic"], key=lambda name: rank_of_name(PROMPTINGS, name))
     ['basic', 'cot', 'x']
     """
     return (known.index(name) if name in known else len(known), name)
@@ -67,7 +67,7 @@ def place(known: tuple[str, ...], name: str) -> tuple[int, str]:
 
 def main_set(summaries: pd.DataFrame) -> str:
     """The test set, or the first one there is."""
-    return min(summaries["condition"].unique(), key=lambda name: place(SETS, name))
+    return min(summaries["condition"].unique(), key=lambda name: rank_of_name(SETS, name))
 
 
 def main_promptings(summaries: pd.DataFrame) -> dict[str, str]:
@@ -75,11 +75,13 @@ def main_promptings(summaries: pd.DataFrame) -> dict[str, str]:
     that it was asked by.
     """
     pairs = summaries[["model", "eval_type"]].drop_duplicates().itertuples(index=False)
-    found: dict[str, str] = {}
+    main: dict[str, str] = {}
     for model, prompting in pairs:
-        if model not in found or place(PROMPTINGS, prompting) < place(PROMPTINGS, found[model]):
-            found[model] = prompting
-    return found
+        if model not in main or rank_of_name(PROMPTINGS, prompting) < rank_of_name(
+            PROMPTINGS, main[model]
+        ):
+            main[model] = prompting
+    return main
 
 
 def pick(
@@ -128,14 +130,17 @@ def count_tuples(rows: pd.DataFrame, summaries: pd.DataFrame) -> pd.DataFrame:
     numbers = {**by_problem.to_dict(), **counts.groupby(key)["n"].sum().to_dict()}
     asked = zip(*(rows[name] for name in [*key, "grouping", "group"]), strict=True)
     return rows.assign(
-        n=[numbers[(*one, group) if by == "problem" else tuple(one)] for *one, by, group in asked]
+        n=[
+            numbers[(*labels, group) if by == "problem" else tuple(labels)]
+            for *labels, by, group in asked
+        ]
     )
 
 
 def sorted_by(frame: pd.DataFrame, ranks: Iterable[tuple[Any, ...]]) -> pd.DataFrame:
     """The rows in the order of their ranks."""
-    known = list(ranks)
-    return frame.iloc[sorted(range(len(frame)), key=lambda row: known[row])].reset_index(drop=True)
+    keys = list(ranks)
+    return frame.iloc[sorted(range(len(frame)), key=lambda row: keys[row])].reset_index(drop=True)
 
 
 def present_problems(rows: pd.DataFrame) -> list[str]:

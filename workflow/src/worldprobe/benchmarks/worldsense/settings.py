@@ -6,24 +6,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
+from worldprobe import engines
 from worldprobe.benchmark import Study
+from worldprobe.benchmarks.worldsense.engine import NAME, RULE
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
+from worldprobe.benchmarks.worldsense.known_rules import known_rules
 from worldprobe.benchmarks.worldsense.outputs import (
     asked_models,
     asked_sets,
     main_set,
     released_trials,
 )
-from worldprobe.benchmarks.worldsense.skins.vocabulary import has_one_domain
+from worldprobe.benchmarks.worldsense.skins.vocabulary import PLANS, PROBLEMS, has_one_domain
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.registry import refuse_prompted
 from worldprobe.settings import Finding, complete_card
 from worldprobe.settings.blocks import Block, Count, Distinct, Seed, Text, Whole
 from worldprobe.sources import shipped_files
+
+if TYPE_CHECKING:
+    ProblemName = str
+    SetName = str
+else:  # those of extensions, too
+    ProblemName, SetName = Literal[PROBLEMS], Literal[tuple(PLANS)]
 
 #: Option of `worldsense generate` -> key of the block.
 _OPTIONS = {
@@ -35,21 +44,6 @@ _OPTIONS = {
 #: Tuples of a cell that every set has room for with the skins of the repository: as many as the
 #: largest set contains.
 _CERTAIN = 357
-#: The rules that every study knows, also with a registry of its own.
-RULES = {
-    f"rule_{name}": name
-    for name in (
-        "solver",
-        "random",
-        "positive",
-        "mention",
-        "query",
-        "counting",
-        "together",
-        "ngrams",
-        "roles",
-    )
-}
 
 
 class TrialAsking(Block):
@@ -118,25 +112,7 @@ class Subset(Block):
     sizes: Distinct[Annotated[int, Field(ge=3, le=8)]] = []
     """Numbers of entities that problems may have; an empty list leaves each set its own."""
 
-    problems: Distinct[
-        Literal[
-            "Infer.trivial",
-            "Infer.normal",
-            "Consist.trivial",
-            "Consist.normal",
-            "Compl.trivial",
-            "Compl.normal",
-            "Infer.extrema",
-            "Infer.parallel",
-            "Infer.hard",
-            "Consist.hard",
-            "Compl.hard",
-            "Infer.motion",
-            "Consist.motion",
-            "Compl.motion",
-            "Infer.before",
-        ]
-    ] = []
+    problems: Distinct[ProblemName] = []
     """Problems that are asked; an empty list leaves each set its own."""
 
     skins: Distinct[Text] = []
@@ -159,33 +135,7 @@ class Subset(Block):
 class WorldSense(Subset):
     """What a study asks with WorldSense (arXiv 2311.15930)."""
 
-    sets: Annotated[
-        Distinct[
-            Literal[
-                "test",
-                "test-new",
-                "train-10k",
-                "train-100k",
-                "train-1m",
-                "memorisation",
-                "same-skins",
-                "ood-size",
-                "ood-query",
-                "ood-problem",
-                "test-hard",
-                "train-hard",
-                "memorisation-hard",
-                "same-skins-hard",
-                "ood-size-hard",
-                "test-motion",
-                "train-motion",
-                "memorisation-motion",
-                "same-skins-motion",
-                "ood-size-motion",
-            ]
-        ],
-        Field(min_length=1),
-    ] = ["test"]
+    sets: Annotated[Distinct[SetName], Field(min_length=1)] = ["test"]
     """Sets of trials that the study generates; models are asked about all except those for
     training. test-new has two thirds as many trials as test.
     """
@@ -220,7 +170,7 @@ class WorldSense(Subset):
     models: Distinct[str] | None = None
     """Models that are asked, also others than the study's; null takes those of the study."""
 
-    controls: Distinct[str] = list(RULES)
+    controls: Distinct[str] = [rule.model for rule in known_rules().values()]
     """Rules of the registry (engine rule) that are asked as well. They have no weights and behave
     as it is known; `rule_counting` never chains two clauses, and is what a model must beat.
     """
@@ -265,7 +215,7 @@ class WorldSense(Subset):
                 )
             names.add(prompts.name)
             if prompts.examples and prompts.examples.other_domain:
-                for name in (one for one in sets if has_one_domain(one)):
+                for name in (prompt_set for prompt_set in sets if has_one_domain(prompt_set)):
                     problem = (
                         f"{prompts.name} shows examples of another domain, and all skins of the set"
                         f" {name} are of one."
@@ -299,8 +249,8 @@ class WorldSense(Subset):
                 yield ("released",), problem, f"{fix} Our own trials: config/worldsense_ours.yaml."
 
     def _set_findings(self) -> Iterator[Finding]:
-        """What `worldsense generate` would refuse; all sets without choices of the user's can
-        be made.
+        """Faults for which `worldsense generate` would refuse a set. All sets without choices of
+        the user's can be made.
         """
         is_large = (self.per_cell or 0) > _CERTAIN
         is_former = self.wording_version == 1  # without test-new
@@ -343,10 +293,13 @@ def complete_registry(
     block = study["worldsense"]
     if not block["promptings"] or not asked_sets(study):
         return registry
-    for name, rule in RULES.items():
-        own = complete_card(name, checkpoint=rule, engine="rule", family="rule", display_name=name)
-        registry = {**registry, name: registry.get(name, own)}
-    rules = [model for model, card in registry.items() if card["engine"] == "rule"]
+    for rule in known_rules().values():  # every study knows them, also with a registry of its own
+        name, shared = rule.model, {"engine": NAME, "family": "rule"}
+        rule_card = complete_card(name, checkpoint=rule.name, display_name=name, **shared)
+        registry = {**registry, name: registry.get(name, rule_card)}
+    rules = [
+        model for model, card in registry.items() if engines.of(card).benchmark == RULE.benchmark
+    ]
     for model in block["controls"]:
         if model not in rules:
             problem = f"{model} is not a rule of the registry{did_you_mean(model, rules)}"

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from worldprobe.benchmark import COMPARISONS, Evaluated
 from worldprobe.benchmarks.worldsense.cli import ask_, generate
-from worldprobe.benchmarks.worldsense.evaluation import SHALLOW, Options
+from worldprobe.benchmarks.worldsense.engine import NAME
+from worldprobe.benchmarks.worldsense.known_rules import baseline_rules
+from worldprobe.benchmarks.worldsense.options import Options
 from worldprobe.benchmarks.worldsense.settings import Subset
 from worldprobe.cli.analysis import compare, summarize
 
@@ -29,10 +31,10 @@ def make_tables(model: Evaluated) -> tuple[Path, Path, Path]:
         "worldsense generate", generate, chosen.trial_set, part=part, sample=model.limit, out=trials
     )
     asked = {responses: model.model}
-    for rule in SHALLOW:
-        stated = {"checkpoint": rule, "model": f"rule_{rule}", "engine": "rule"}
+    for rule in baseline_rules():
+        stated = {"checkpoint": rule.name, "model": rule.model, "engine": NAME}
         answering = type(model.model)(**stated, answers=model.model.answers)
-        asked[responses.with_name(f"rule_{rule}.parquet")] = answering
+        asked[responses.with_name(f"{rule.model}.parquet")] = answering
     for out, one in asked.items():
         how = {"model": one, "prompting": [prompting]}
         model.step("worldsense ask", ask_, [str(trials)], **how, out=[out])

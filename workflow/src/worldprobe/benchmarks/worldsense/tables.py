@@ -18,7 +18,7 @@ from worldprobe.benchmarks.worldsense.analysis.reproduction import (
     read_published,
 )
 from worldprobe.benchmarks.worldsense.contracts import Comparisons, Reproduction
-from worldprobe.benchmarks.worldsense.skins.vocabulary import MOTION, SETS
+from worldprobe.benchmarks.worldsense.skins.vocabulary import MOVING, SETS
 from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
@@ -138,11 +138,11 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         .astype(float)
     )
     names = [published_name(model, roster[model].name) for model in frame["model"]]
-    found = [
+    published = [
         overall.get(name) if name and how == "basic" else None
         for name, how in zip(names, frame["eval_type"], strict=True)
     ]
-    frame["published"] = pd.to_numeric(pd.Series(found, dtype=object)) / 100
+    frame["published"] = pd.to_numeric(pd.Series(published, dtype=object)) / 100
     frame["metric"] = "accuracy"
     columns = [
         MODEL_ONCE,
@@ -301,10 +301,10 @@ def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         selection.pick(summaries, "problem_size_complexity_query", columns=keys)
     )
     order = ["problem", "complexity", "query", "model"]
-    frame, columns = grid(
+    frame, columns = grid_sheet(
         rows, order, "size", sorted(set(rows["size"])), roster, "table10", over="Entities"
     )
-    is_motion = bool(set(rows["problem"]) & set(MOTION))
+    is_motion = bool(set(rows["problem"]) & set(MOVING))
     complexity = number_column(
         "Stated changes" if is_motion else "Ternary relations",
         "complexity",
@@ -341,7 +341,7 @@ def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     rows = selection.pick(summaries, "problem_domain", columns=("problem", "domain"))
     average = selection.pick(summaries, "domain", columns=("domain",)).assign(problem="all")
     both = selection.of_main(pd.concat([rows, average], ignore_index=True))
-    frame, columns = grid(
+    frame, columns = grid_sheet(
         both, ["problem", "model"], "domain", selection.domains_of(both), roster, "table11"
     )
     return Sheet(
@@ -381,7 +381,7 @@ def _by_problem(
     """
     further = () if more is None else (more,)
     keys = ["metric", "model", *(cell for column in further for cell in column.cells)]
-    frame, columns = grid(
+    frame, columns = grid_sheet(
         rows, keys, "problem", selection.present_problems(rows), roster, block, theirs=theirs
     )
     metric = text_column("", "metric", lambda name: str(name).capitalize(), once=True)
@@ -394,7 +394,7 @@ def _by_problem(
     )
 
 
-def grid(
+def grid_sheet(
     rows: pd.DataFrame,
     row_keys: Sequence[str],
     column: str,
@@ -492,9 +492,12 @@ def _in_order(
             problem: number for number, problem in enumerate([*selection.PROBLEM_NAMES, "all"])
         },
         "eval_type": {
-            name: selection.place(selection.PROMPTINGS, name) for name in frame.get("eval_type", [])
+            name: selection.rank_of_name(selection.PROMPTINGS, name)
+            for name in frame.get("eval_type", [])
         },
-        "condition": {name: selection.place(SETS, name) for name in frame.get("condition", [])},
+        "condition": {
+            name: selection.rank_of_name(SETS, name) for name in frame.get("condition", [])
+        },
         "source": {OURS: 0, PAPERS: 1},
     }
     columns = [*keys, *(["source"] if "source" in frame else [])]
@@ -558,7 +561,7 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
         for number, model in enumerate(roster.in_order([*table["model_a"], *table["model_b"]]))
     }
     rank = [
-        (selection.place(selection.PROMPTINGS, prompting), order[a], order[b])
+        (selection.rank_of_name(selection.PROMPTINGS, prompting), order[a], order[b])
         for prompting, a, b in zip(rows["eval_type"], rows["model_a"], rows["model_b"], strict=True)
     ]
     rows = selection.sorted_by(rows, rank)
@@ -602,13 +605,13 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
 )
 def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
     """Every printed number next to ours."""
-    known = {
+    labels = {
         "within_rounding": "equal as printed",
         "differs": "differs",
         "not_run": "not run",
         "not_comparable": "not comparable",
     }
-    frame = table.assign(shown=table["status"].map(known))
+    frame = table.assign(shown=table["status"].map(labels))
     compared = table["status"].isin(["within_rounding", "differs"])
     return Sheet(
         title=(

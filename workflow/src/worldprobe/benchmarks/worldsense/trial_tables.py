@@ -1,5 +1,5 @@
-"""What trials are made of: problems, skins with their entities, and samples (the paper's Tables 1,
-3, 4 and 5). Text is shown of trials of ours only.
+"""Tables of the parts of trials: problems, skins with their entities, and samples (the paper's
+Tables 1, 3, 4 and 5). Text is shown of trials of ours only.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ import pandas as pd
 from worldprobe.benchmark import Input, table
 from worldprobe.benchmarks.worldsense import outputs
 from worldprobe.benchmarks.worldsense.contracts import Samples, Skins
+from worldprobe.benchmarks.worldsense.problem_families import problem_families
 from worldprobe.benchmarks.worldsense.selection import (
     PROBLEM_NAMES,
     SUMMARIES,
     pick,
-    place,
+    rank_of_name,
     sorted_by,
 )
 from worldprobe.benchmarks.worldsense.skins.skins import IN, TEST_SKINS
 from worldprobe.benchmarks.worldsense.skins.vocabulary import (
     ANSWER_OF,
     DOMAINS,
-    HARD,
-    MOTION,
+    FAMILY_OF,
+    MOVING,
     PROBLEMS,
     SETS,
     answers_of,
@@ -45,7 +46,7 @@ ASKS_OTHERWISE = {
     "Compl.trivial": "Which of two sentences is right, or does the description lack their subject?",
     "Infer.extrema": "Is something the first or the last of all?",
     "Infer.parallel": "Are two lines in the plane parallel, or at a right angle?",
-    "Infer.before": "Is a sentence about the order before all changes true?",
+    **{family.control: family.control_asks for family in problem_families() if family.control},
 }
 PLEASE = "We generated these trials; please do not train on them."
 
@@ -56,8 +57,10 @@ def control_of(problem: str) -> str:
     >>> control_of("Compl.normal"), control_of("Infer.motion"), control_of("Infer.hard")
     ('Compl.trivial', 'Infer.before', '')
     """
+    if family := FAMILY_OF.get(problem):
+        return "" if problem == family.control else family.control
     kind, _, form = problem.partition(".")
-    return {"normal": f"{kind}.trivial", "motion": MOTION[-1]}.get(form, "")
+    return f"{kind}.trivial" if form == "normal" else ""
 
 
 @table(
@@ -79,7 +82,7 @@ def trial_problems(summaries: pd.DataFrame) -> Sheet:
     for (name, problem), rows in cells.groupby(["condition", "problem"]):
         problem = str(problem)
         levels = sorted(rows["complexity"].str.removeprefix("Complexity_").unique())
-        is_moving = problem in MOTION
+        is_moving = problem in MOVING
         lines.append(
             {
                 "set": name,
@@ -91,7 +94,9 @@ def trial_problems(summaries: pd.DataFrame) -> Sheet:
                 "complexities": ", ".join(
                     level if is_moving else TERNARY.get(level, level) for level in levels
                 ),
-                "queries": ", ".join(QUERIES.get(one, one) for one in sorted(set(rows["query"]))),
+                "queries": ", ".join(
+                    QUERIES.get(query, query) for query in sorted(set(rows["query"]))
+                ),
             }
         )
     frame = _in_order(pd.DataFrame(lines))
@@ -106,15 +111,18 @@ def trial_problems(summaries: pd.DataFrame) -> Sheet:
             text_column("Answers", "answers"),
             text_column("Entities", "sizes"),
             text_column(
-                "Changes" if set(frame["problem"]) <= {*MOTION} else "Ternary relations",
+                "Changes" if set(frame["problem"]) <= {*MOVING} else "Ternary relations",
                 "complexities",
             ),
             text_column("Queries", "queries"),
         ),
         notes=(
             "Ternary relations: how many relations of a description are ternary.",
-            *(["In motion: number of changes."] if set(frame["problem"]) & {*MOTION} else []),
-            *(["Hard: no single clause decides."] if set(frame["problem"]) & {*HARD} else []),
+            *(  # first those in which the column means something else
+                family.note
+                for family in sorted(problem_families(), key=lambda family: not family.is_moving)
+                if set(frame["problem"]) & {*family.problems}
+            ),
         ),
         group="set",
     )
@@ -138,7 +146,9 @@ def skins(words: pd.DataFrame, summaries: pd.DataFrame) -> Sheet:
     frame = words[words["skin"].isin(sets.index)].assign(sets=words["skin"].map(sets))
     order = {name: number for number, name in enumerate((*DOMAINS, "planar"))}
     ranks = zip(
-        frame["domain"].map(order), [place(TEST_SKINS, one) for one in frame["skin"]], strict=True
+        frame["domain"].map(order),
+        [rank_of_name(TEST_SKINS, skin) for skin in frame["skin"]],
+        strict=True,
     )
     frame = sorted_by(frame, ranks).assign(
         binary=lambda rows: rows["relation"] + "; " + rows["converse"],
@@ -203,7 +213,7 @@ def _in_order(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _set_place(name: str) -> tuple[int, str]:
-    return place(SETS, name)
+    return rank_of_name(SETS, name)
 
 
 def _named(problem: object) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from worldprobe.benchmark import Study, Workload, count_rows
 from worldprobe.benchmarks.worldsense import outputs
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
+from worldprobe.benchmarks.worldsense.problem_families import problem_families
 
 #: Trials of whole sets, and tuples of each of their cells (docs/worldsense.md); sets that are not
 #: here are as large as ``test``.
@@ -20,8 +21,7 @@ TRIALS = {
     "ood-size": 9_360,
     "ood-query": 6_480,
     "ood-problem": 5_400,
-    "test-hard": 49_104,
-    "test-motion": 50_976,
+    **{f"test-{family.name}": family.n_trials for family in problem_families()},
 }
 PER_CELL = 31
 #: Tokens of a trial (68 words in the released test set), and of what a prompt says besides.
@@ -47,13 +47,13 @@ def n_trials(study: Study, name: str) -> int:
 
 
 def workload(study: Study, _card: Mapping[str, Any]) -> Workload:
-    """What a model is asked in all sets and strategies, as if every reply needed the follow-up."""
+    """Requests to a model in all sets and strategies, as if every reply needed the follow-up."""
     how = study["worldsense"]["asking"]
     requests = read = written = 0
     for name in outputs.asked_sets(study):
         trials = n_trials(study, name) * how["samples"]
-        for place in outputs.prompting_places(study, name):
-            prompts = _prompt_set(place)
+        for prompting in outputs.prompting_places(study, name):
+            prompts = _prompt_set(prompting)
             texts = 1 + (prompts.examples.number if prompts.examples else 0)
             is_written = prompts.ask == "write"
             turns = 1 + bool(prompts.follow_up) if is_written else COMPARED

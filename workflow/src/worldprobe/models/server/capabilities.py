@@ -101,7 +101,8 @@ def constrain(kind: str, options: Sequence[str]) -> dict[str, Any]:
     if kind == "grammar":  # GBNF, whose texts are quoted as in JSON
         return {
             "grammar": (
-                "root ::= " + " | ".join(json.dumps(one, ensure_ascii=False) for one in choice)
+                "root ::= "
+                + " | ".join(json.dumps(option, ensure_ascii=False) for option in choice)
             )
         }
     return (
@@ -123,10 +124,10 @@ def find_model(endpoint: Endpoint, model: str) -> dict[str, Any]:
         if getattr(error.__cause__, "status_code", None) in (404, 405):
             return {}
         raise
-    found = [card for card in cards if card.get("id") == model]
-    if not found:
+    matches = [card for card in cards if card.get("id") == model]
+    if not matches:
         raise unknown_model(endpoint.url, model, [str(card.get("id")) for card in cards])
-    return found[0]
+    return matches[0]
 
 
 def served_length(endpoint: Endpoint, card: Mapping[str, Any]) -> int:
@@ -272,24 +273,24 @@ def probe_echo(endpoint: Endpoint, model: str) -> tuple[int, list[str], bool] | 
         except (MalformedAnswerError, KeyError, IndexError, TypeError, AttributeError, ValueError):
             return None
 
-    found = []
+    echoes = []
     for text in ("a a", "a", " a"):
         logprobs = attempt(endpoint, "/completions", echo_body(model, text), read)
         if logprobs is None:
             return None
-        found.append(logprobs)
+        echoes.append(logprobs)
     values = [
-        value for logprobs in found for value in logprobs["token_logprobs"] if value is not None
+        value for logprobs in echoes for value in logprobs["token_logprobs"] if value is not None
     ]
-    located = spans("a a", found[0]["tokens"], found[0]["text_offset"])
+    located = spans("a a", echoes[0]["tokens"], echoes[0]["text_offset"])
     if located is None or (values and not any(values)):  # zeros are no log probabilities
         return None
     starts = located[0]
-    if _is_shifted(starts, found[0], found[1]):
+    if _is_shifted(starts, echoes[0], echoes[1]):
         return None
-    inside, bare, spaced = (logprobs["tokens"][starts:] for logprobs in found)
+    inside, bare, spaced = (logprobs["tokens"][starts:] for logprobs in echoes)
     adds_space = inside == bare * 2 and spaced != bare
-    return starts, list(found[0]["tokens"][:starts]), adds_space
+    return starts, list(echoes[0]["tokens"][:starts]), adds_space
 
 
 def _is_shifted(starts: int, twice: Mapping[str, Any], once: Mapping[str, Any]) -> bool:
@@ -333,9 +334,13 @@ def find_set_up(
         completed: how it continued a fixed text.
         chatted: how it answered a fixed message.
     """
-    told = {key: card[key] for key in ("root", "parent", "owned_by", "meta") if card.get(key)}
+    stated = {key: card[key] for key in ("root", "parent", "owned_by", "meta") if card.get(key)}
     probes = {"completion": completed, "chat": chatted}
-    return {"model": model, **told, **{name: _told(one) for name, one in probes.items() if one}}
+    return {
+        "model": model,
+        **stated,
+        **{name: _told(answer) for name, answer in probes.items() if answer},
+    }
 
 
 def probe_constraint(endpoint: Endpoint, model: str, chat: bool) -> str | None:
@@ -360,11 +365,11 @@ def load_encoder(name: str, bos: str, trust_remote_code: bool, max_length: int) 
     """The tokenizer of a folder or fetched hub id, with its start convention."""
     from transformers import AutoConfig
 
-    place = os.path.expanduser(name)
-    tokenizer = tokenizers.load(place, f"--tokenizer {name}", trust_remote_code)
+    path = os.path.expanduser(name)
+    tokenizer = tokenizers.open_tokenizer(path, f"--tokenizer {name}", trust_remote_code)
     try:
         config = AutoConfig.from_pretrained(
-            place, local_files_only=True, trust_remote_code=trust_remote_code
+            path, local_files_only=True, trust_remote_code=trust_remote_code
         )
         family, start = config.model_type, getattr(config, "bos_token_id", None)
     except Exception:  # a folder with a tokenizer only
@@ -638,7 +643,7 @@ def _laid(text: str, tokens: Sequence[str]) -> list[tuple[int, int]] | None:
     tokenizer's own.
     """
     at = 0
-    found = []
+    intervals = []
     for k, token in enumerate(tokens):
         if PART in token:
             return None
@@ -650,6 +655,6 @@ def _laid(text: str, tokens: Sequence[str]) -> list[tuple[int, int]] | None:
             end = len(token) - 1
         else:
             return None
-        found.append((at, end))
+        intervals.append((at, end))
         at = end
-    return found if at == len(text) else None
+    return intervals if at == len(text) else None

@@ -84,7 +84,7 @@ def _says(value: Any) -> bool:
 
 
 def failure_of(answer: Any) -> Failure | None:
-    """What is wrong with an answer that has status 200; None for a reply of a model.
+    """The failure that an answer of status 200 states; None for a reply of a model.
 
     >>> failure_of({"error": {"code": 429}})
     Failure(problem='an error (code 429)', status=429, is_protocol=True)
@@ -127,7 +127,8 @@ def failure_of(answer: Any) -> Failure | None:
 
 @dataclass
 class Spending:
-    """What a process asked of a server, and what it may; a limit stops it before the next question.
+    """The requests and tokens of a process, and their limits. A limit stops it before the next
+    question.
 
     Attributes:
         requests: requests that were begun; trying one again counts no more.
@@ -222,15 +223,15 @@ class Client:
 
         body = {**body, **(self._of_chats if path == CHAT_PATH else {})}
         try:
-            found = await self._connection.post(
+            answer = await self._connection.post(
                 path, body=self._dialect.spoken(path, body), cast_to=object
             )
         except openai.BadRequestError as error:
             if error.code != FILTERED:
                 raise
             return {"choices": [{"message": {"content": None}, "finish_reason": FILTERED}]}
-        usage = found.get("usage") if isinstance(found, dict) else None
-        name = found.get("model") if isinstance(found, dict) else None
+        usage = answer.get("usage") if isinstance(answer, dict) else None
+        name = answer.get("model") if isinstance(answer, dict) else None
         if isinstance(name, str) and (name := printable(name)[:200]) not in self._spending.models:
             if self._spending.models:
                 LOGGER.warning(
@@ -244,7 +245,7 @@ class Client:
             self._spending.tokens += total
         else:
             self._spending.is_blind = True
-        return found
+        return answer
 
 
 #: One question: given the server, awaits the answer.
@@ -503,7 +504,7 @@ class Endpoint:
                 "Name that address yourself (--endpoint) if items may go there.",
             )
         key = f"Set the environment variable {KEY_VARIABLE}."
-        said = {
+        messages = {
             401: (
                 "does not accept the key." if self._key else "requires a key, and none is set.",
                 key,
@@ -522,8 +523,8 @@ class Endpoint:
             ),
             429: ("is rate-limited, or out of quota.", "Lower --concurrency, or wait. " + kept),
         }
-        if status in said:
-            return UserError(self.url, *said[status])
+        if status in messages:
+            return UserError(self.url, *messages[status])
         if status is not None and status >= 500:
             return UserError(self.url, f"failed with status {status} (tried {tried}).", kept)
         return UserError(
@@ -541,8 +542,8 @@ def _certificates() -> ssl.SSLContext:
 
 def only_streams(error: BaseException | None) -> bool:
     """Does a server refuse because no stream of events was asked for?"""
-    said = f"{error} {getattr(error, 'body', '')}"
-    return getattr(error, "status_code", None) == 400 and bool(WANTS_STREAM.search(said))
+    message = f"{error} {getattr(error, 'body', '')}"
+    return getattr(error, "status_code", None) == 400 and bool(WANTS_STREAM.search(message))
 
 
 def describe_error(error: BaseException | None) -> str:
@@ -558,8 +559,8 @@ def describe_error(error: BaseException | None) -> str:
         for code in (getattr(error, "code", None), getattr(error, "type", None))
         if isinstance(code, str)
     ]
-    known = [code for code in codes if CODE.fullmatch(code)]
-    return f"{words} ({known[0]})" if known else words
+    valid_codes = [code for code in codes if CODE.fullmatch(code)]
+    return f"{words} ({valid_codes[0]})" if valid_codes else words
 
 
 def key_from_environment() -> str | None:

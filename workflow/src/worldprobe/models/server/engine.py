@@ -122,7 +122,7 @@ class OpenaiEngine:
             )
             return
         encoded = dict(zip(wanted, self.encoder.encode([queries[i] for i in wanted]), strict=True))
-        empty = [i for i, one in encoded.items() if one.start >= len(one.ids)]
+        empty = [i for i, sequence in encoded.items() if sequence.start >= len(sequence.ids)]
         for i in empty:
             yield i, scored(self.encoder.tokenizer, encoded[i], [], per_token)
         yield from self.endpoint.ask(
@@ -154,17 +154,17 @@ class OpenaiEngine:
             logprobs = capabilities.read_echo(
                 await server.post("/completions", capabilities.echo_body(self.model, text))
             )
-            found = capabilities.spans(text, logprobs["tokens"], logprobs["text_offset"])
-            if found is None:
+            located = capabilities.spans(text, logprobs["tokens"], logprobs["text_offset"])
+            if located is None:
                 raise UserError(
                     self.endpoint.url,
                     "echoes tokens whose places in the text are not certain, so the target's tokens"
                     " cannot be found.",
                     "Name the model's tokenizer (--tokenizer FOLDER): token ids are sent then.",
                 )
-            starts, places = found
-            first = next((k for k, (_, end) in enumerate(places) if end > border), len(places))
-            flags = (STRADDLE,) if first < len(places) and places[first][0] < border else ()
+            starts, spans = located
+            first = next((k for k, (_, end) in enumerate(spans) if end > border), len(spans))
+            flags = (STRADDLE,) if first < len(spans) and spans[first][0] < border else ()
             if starts + first == 0:  # nothing comes before it, so nothing predicts it
                 first, flags = 1, (*flags, FIRST_UNSCORED)
             values = _finite(logprobs["token_logprobs"][starts + first :]) if query.target else []
@@ -192,20 +192,20 @@ class OpenaiEngine:
         unseen = UNSEEN if self._talks(prompts, skip) and self._thoughts == "unseen" else ""
 
         def question(
-            place: int, path: str, prompt: Mapping[str, Any], was_cut: bool
+            index: int, path: str, prompt: Mapping[str, Any], was_cut: bool
         ) -> Question[Completion]:
-            opening = unseen if path == CHAT_PATH else str(prompts[place])
-            more: dict[str, Any] = {}
+            opening = unseen if path == CHAT_PATH else str(prompts[index])
+            extras: dict[str, Any] = {}
             if self.is_vllm:  # says whether the model computes numbers at all
-                more = {
+                extras = {
                     "logprobs": True if path == CHAT_PATH else 1,
                     "skip_special_tokens": not self.keeps_special,
                 }
-                more |= IDS if self.encoder is not None else {}
-                more |= {"stop_token_ids": list(self.facts.ends)} if self.facts.ends else {}
+                extras |= IDS if self.encoder is not None else {}
+                extras |= {"stop_token_ids": list(self.facts.ends)} if self.facts.ends else {}
 
             async def ask(server: Client) -> Completion:
-                answer = await server.post(path, self._body(prompt, how | more))
+                answer = await server.post(path, self._body(prompt, how | extras))
                 capabilities.check_length(self.endpoint, prompt, answer)
                 if self.is_vllm and not capabilities.is_sound(answer):
                     return Completion("", "not_finite", 0, was_cut)
@@ -266,20 +266,20 @@ class OpenaiEngine:
                 " false}), or ask for free answers.",
             )
         sets = {
-            one: Options(self.encoder.tokenizer, one) if self.encoder is not None else None
-            for one in dict.fromkeys(map(tuple, options))
+            choice: Options(self.encoder.tokenizer, choice) if self.encoder is not None else None
+            for choice in dict.fromkeys(map(tuple, options))
         }
-        fields = {one: self._constrained(one, allowed) for one, allowed in sets.items()}
+        fields = {choice: self._constrained(choice, allowed) for choice, allowed in sets.items()}
 
         def question(
-            place: int, path: str, prompt: Mapping[str, Any], was_cut: bool
+            index: int, path: str, prompt: Mapping[str, Any], was_cut: bool
         ) -> Question[Completion]:
-            one = tuple(options[place])
+            choice = tuple(options[index])
             allowed, how, is_chat, reads_ids = (
-                sets[one],
-                fields[one],
+                sets[choice],
+                fields[choice],
                 path == CHAT_PATH,
-                self._reads_ids(prompts[place]),
+                self._reads_ids(prompts[index]),
             )
             if is_chat:
                 how = how | ({"logprobs": True, "top_logprobs": TOP} if self.is_vllm else {})
@@ -294,12 +294,12 @@ class OpenaiEngine:
                 if (finish := capabilities.read_finish(answer)) in ("content_filter", "refusal"):
                     return Completion(capabilities.written_text(answer), finish, 0, was_cut)
                 option: str | None = capabilities.written_text(answer).strip()
-                margin = _chat_margin(answer, one) if is_chat else None
+                margin = _chat_margin(answer, choice) if is_chat else None
                 if reads_ids and allowed is not None:
                     option, margin = read_choice(
                         answer["choices"][0]["token_ids"], _by_id(answer), allowed
                     )
-                if option is None or option not in one:
+                if option is None or option not in choice:
                     raise MalformedAnswerError("a constrained answer that is none of the options")
                 n_prompt = capabilities.count_tokens(answer, "prompt_tokens")
                 return Completion(

@@ -10,7 +10,14 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import Estimates, crossed_means
-from worldprobe.analysis.comparisons import compare_pairs, corrected, paired, place, with_findings
+from worldprobe.analysis.comparisons import (
+    above_or_below,
+    compare_pairs,
+    corrected,
+    paired,
+    refuse_one,
+    with_findings,
+)
 from worldprobe.analysis.components import VERSIONS_ALIKE, VarianceComponent
 from worldprobe.analysis.summaries import Group
 from worldprobe.benchmarks.ewok.analysis.panel import (
@@ -67,13 +74,9 @@ def compare_on_items(
     """
     beside = compared_baselines(eval_type, replicates)
     rows = judgements[judgements["eval_type"].isin([eval_type, *beside])]
-    panel = build_panel(rows) if (rows["eval_type"] == eval_type).any() else None
-    if panel is None or len(panel.series) < 2:
-        raise UserError(
-            "judgements",
-            f"fewer than two models have {eval_type} judgements.",
-            "Give the tables of two models.",
-        )
+    is_asked = (rows["eval_type"] == eval_type).any()
+    refuse_one(rows["model"] if is_asked else (), "judgements", f"{eval_type} judgements")
+    panel = build_panel(rows)
     items, version = panel.items, panel.items["version"].to_numpy()
     codes, template = cluster_codes(items, cluster), cluster_codes(items, "template")
     models = panel.series["model"].tolist()
@@ -91,10 +94,10 @@ def compare_on_items(
                 name: ", ".join(sorted({stated[run] for run in group} - {""}))
                 for name, group in replicates.items()
             }
-    places = {(OVERALL, ALL): np.arange(len(items))}
-    places |= {
-        ("domain", str(name)): np.asarray(found)
-        for name, found in items.groupby("domain", sort=True).indices.items()
+    positions = {(OVERALL, ALL): np.arange(len(items))}
+    positions |= {
+        ("domain", str(name)): np.asarray(indices)
+        for name, indices in items.groupby("domain", sort=True).indices.items()
     }
 
     def estimate(values: np.ndarray, group: Group, tested: bool) -> Estimates:
@@ -113,7 +116,9 @@ def compare_on_items(
             crossed_means(first - second, codes, version, tested=False).p_versions < VERSIONS_ALIKE
         )
 
-    groups = [Group(*name, units, codes[units], WORDS[cluster]) for name, units in places.items()]
+    groups = [
+        Group(*name, units, codes[units], WORDS[cluster]) for name, units in positions.items()
+    ]
     table = compare_pairs(models, targets, groups, estimate)
     table = table[~(table["model_a"].isin(beside) & table["model_b"].isin(beside))].reset_index(
         drop=True
@@ -124,31 +129,33 @@ def compare_on_items(
     for a, b in pairs_without_items(table, models):
         LOGGER.warning("%s and %s are not compared: no item has %s of both", a, b, A_VALUE[metric])
     series = {model: number for number, model in enumerate(models)}
-    known, sides = ~np.isnan(targets), [table[f"model_{side}"].map(series) for side in "ab"]
+    is_known, sides = ~np.isnan(targets), [table[f"model_{side}"].map(series) for side in "ab"]
     units = [
-        places[str(name), str(group)]
+        positions[str(name), str(group)]
         for name, group in zip(table["grouping"], table["group"], strict=True)
     ]
-    shared = [known[a, u] & known[b, u] for a, b, u in zip(*sides, units, strict=True)]
-    both = [u[one.any(axis=1)] for u, one in zip(units, shared, strict=True)]
-    table["n_targets"] = [one.sum() for one in shared]
+    shared = [is_known[a, u] & is_known[b, u] for a, b, u in zip(*sides, units, strict=True)]
+    both = [u[mask.any(axis=1)] for u, mask in zip(units, shared, strict=True)]
+    table["n_targets"] = [mask.sum() for mask in shared]
     for side, numbers, others in zip("ab", sides, sides[::-1], strict=True):
         table[f"n_missing_{side}"] = [
-            int(known[i, u].sum() - one.sum())
-            for i, u, one in zip(others, units, shared, strict=True)
+            int(is_known[i, u].sum() - mask.sum())
+            for i, u, mask in zip(others, units, shared, strict=True)
         ]
         table[f"n_tied_{side}"] = [
-            round(is_tied[i, u][one].sum())
-            for i, u, one in zip(numbers, units, shared, strict=True)
+            round(is_tied[i, u][mask].sum())
+            for i, u, mask in zip(numbers, units, shared, strict=True)
         ]
-        own = {name: table[f"{name}_{side}"] for name in ("mean", "ci_low", "ci_high", "std_error")}
-        own |= {
+        columns = {
+            name: table[f"{name}_{side}"] for name in ("mean", "ci_low", "ci_high", "std_error")
+        }
+        columns |= {
             "n": table["n_targets"] / 2,
             "n_ties": 0 * table["n_targets"],
             "n_near_ties": table[f"n_tied_{side}"],
         }
-        table[f"place_{side}"] = place(
-            pd.DataFrame(own).assign(n_clusters=table["n_clusters"]), n_intervals=1
+        table[f"place_{side}"] = above_or_below(
+            pd.DataFrame(columns).assign(n_clusters=table["n_clusters"]), n_intervals=1
         )  # by each model's own interval, as where it is alone
         for name, stated in facts.items():
             table[f"{name}_{side}"] = table[f"model_{side}"].map(stated)

@@ -147,6 +147,29 @@ def judge_similarities(
     )
 
 
+def people_differ(ratings: pd.DataFrame) -> pd.DataFrame:
+    """The difference of people's mean ratings for every target, and its squared standard error
+    (missing where not known).
+
+    Returns:
+        Columns people and error, by item and target; targets that were not rated after both
+        contexts are left out.
+    """
+    n = ratings["n_raters"].to_numpy(float)
+    error = ratings["sd"].to_numpy(float) ** 2 / np.where(n > 0, n, np.nan)
+    wide = (
+        ratings.assign(error=error)
+        .set_index(["item_id", "target", "context"])[["rating", "error"]]
+        .astype(float)
+    )
+    first, second = (
+        wide[wide.index.get_level_values("context") == context].droplevel("context")
+        for context in (1, 2)
+    )
+    frame = pd.DataFrame({"people": (first - second)["rating"], "error": (first + second)["error"]})
+    return frame.dropna(subset=["people"])
+
+
 def judge_ratings(
     items: pd.DataFrame, ratings: pd.DataFrame, model: str = "human", near_tie: float = NEAR_TIE
 ) -> Judged:
@@ -457,11 +480,11 @@ def evidence_kind(path: Path) -> str:
     Raises:
         UserError: the file is not a table of evidence.
     """
-    found = table_name(path)
-    if found not in KINDS:
-        problem = f"contains {found or 'no table of worldprobe'}, which cannot be judged."
+    kind = table_name(path)
+    if kind not in KINDS:
+        problem = f"contains {kind or 'no table of worldprobe'}, which cannot be judged."
         raise UserError(path, problem, f"Give one of these tables: {', '.join(KINDS)}.")
-    return found
+    return kind
 
 
 def read_evidence(path: Path, model: str | None = None) -> Evidence:

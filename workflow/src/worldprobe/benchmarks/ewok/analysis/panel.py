@@ -57,18 +57,18 @@ def count_clusters(number: int, cluster: str = DEFAULT_CLUSTER) -> str:
     >>> count_clusters(1), count_clusters(366)
     ('1 pair of concepts', '366 pairs of concepts')
     """
-    one = {"concept_pair": "pair of concepts"}.get(cluster, cluster)
-    return counted(number, one, WORDS[cluster])
+    singular = {"concept_pair": "pair of concepts"}.get(cluster, cluster)
+    return counted(number, singular, WORDS[cluster])
 
 
 def drawn_in_words(cluster: str, judgements: pd.DataFrame) -> str:
-    """What an interval is over, by design: of one version with shared fillings, not versions."""
+    """Units of an interval, by design: of one version with shared fillings, not versions."""
     are_random = judgements["version"].nunique() > 1 and not has_own_fillings(judgements)
     return over_in_words(WORDS[cluster], are_random)
 
 
 def drawn_units(provenance: Provenance | None) -> str:
-    """What a table's intervals are over, as a note says it; "clusters" where that is not known."""
+    """Units of a table's intervals, in words; "clusters" where they are not known."""
     details = provenance.details if provenance else {}
     return str(details.get("drawn") or WORDS.get(str(details.get("cluster")), "clusters"))
 
@@ -82,7 +82,7 @@ TWO_VERSIONS = (
 
 
 def own_fillings_notes(comparisons: pd.DataFrame, are_own: bool) -> list[str]:
-    """What is said below comparisons of items with fillings of their own.
+    """Notes below comparisons of items with fillings of their own.
 
     Args:
         comparisons: contracts.Comparisons.
@@ -99,24 +99,23 @@ def own_fillings_notes(comparisons: pd.DataFrame, are_own: bool) -> list[str]:
 
 
 def interval_notes(rows: pd.DataFrame, names: Iterable[str] | None = None) -> list[str]:
-    """What a note below a table says of intervals that are about less than the others, rough or
-    missing.
+    """Notes below a table on intervals that are about less than the others, rough or missing.
 
     Args:
         rows: of contracts.Summaries or contracts.Comparisons.
         names: of the rows, where there are several.
     """
-    known, statuses, notes = rows["ci_low"].notna(), rows["status"], warn_of_few(rows)
+    has_interval, statuses, notes = rows["ci_low"].notna(), rows["status"], warn_of_few(rows)
     called = pd.Series([""] * len(rows) if names is None else list(names), rows.index, dtype=object)
     if "p_versions" in rows:
         over = rows["interval_over"].astype(str).str.endswith(" and versions")
-        for index in rows.index[known & ~over & (rows["p_versions"] < VERSIONS_DIFFER)]:
+        for index in rows.index[has_interval & ~over & (rows["p_versions"] < VERSIONS_DIFFER)]:
             of = f"{called[index]}: versions" if called[index] else "Versions"
             p = rows["p_versions"][index]
-            said = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+            significance = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
             notes.append(
-                f"{of} differ more than chance ({said}): the interval is about these fillings, not"
-                " about others."
+                f"{of} differ more than chance ({significance}): the interval is about these"
+                " fillings, not about others."
             )
     if (statuses == "one_version").any():
         notes.append(
@@ -193,16 +192,16 @@ class Panel:
         Raises:
             UserError: there is none.
         """
-        found = self.series.index[
+        matches = self.series.index[
             (self.series["model"] == model) & (self.series["eval_type"] == eval_type)
         ]
-        if found.empty:
+        if matches.empty:
             raise UserError(
                 model,
                 f"has no {eval_type} judgements here.",
                 f"Known models: {', '.join(sorted(set(self.series['model'])))}.",
             )
-        return int(found[0])
+        return int(matches[0])
 
 
 def build_panel(judgements: pd.DataFrame) -> Panel:
@@ -277,7 +276,7 @@ def build_panel(judgements: pd.DataFrame) -> Panel:
 
 
 def _have_pairing(series: pd.DataFrame, pairing: np.ndarray, is_whole: np.ndarray) -> np.ndarray:
-    """Which series have pairings; judgements of an earlier worldprobe do not.
+    """Mask of the series with pairings; judgements of an earlier worldprobe have none.
 
     Args:
         series: as in ``Panel``.
@@ -302,20 +301,20 @@ def copied_versions(items: pd.DataFrame, accuracy: np.ndarray) -> list[tuple[int
         series is right in some and wrong in others, equal accuracies say nothing.
     """
     template, version = cluster_codes(items, "template"), items["version"].to_numpy()
-    known: dict[tuple[bytes, bytes], int] = {}
-    found = []
+    seen: dict[tuple[bytes, bytes], int] = {}
+    copies = []
     for number in np.unique(version):
-        places = np.flatnonzero(version == number)
-        places = places[np.argsort(template[places], kind="stable")]
-        values = accuracy[:, places].reshape(len(accuracy), -1)
-        first = known.setdefault((template[places].tobytes(), values.tobytes()), int(number))
+        positions = np.flatnonzero(version == number)
+        positions = positions[np.argsort(template[positions], kind="stable")]
+        values = accuracy[:, positions].reshape(len(accuracy), -1)
+        first = seen.setdefault((template[positions].tobytes(), values.tobytes()), int(number))
         if (
             first != number
-            and len(places) >= FEWEST_COPIED
+            and len(positions) >= FEWEST_COPIED
             and (np.fmin.reduce(values, 1) < np.fmax.reduce(values, 1)).any()
         ):
-            found.append((first, int(number)))
-    return found
+            copies.append((first, int(number)))
+    return copies
 
 
 def _factorize(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:

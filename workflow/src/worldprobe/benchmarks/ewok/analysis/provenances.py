@@ -14,15 +14,14 @@ import pandas as pd
 
 from worldprobe.benchmarks.ewok.contracts import Judgements
 from worldprobe.benchmarks.ewok.vocabulary import title_of
-from worldprobe.contracts import read_provenance, read_tables
+from worldprobe.contracts import read_provenance
+from worldprobe.contracts.results import read_distinct
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file
 from worldprobe.models.registry import describe_kind
 
 #: name of the items table among a provenance's inputs.
 ITEMS = "items"
-#: what a judgement is about.
-KEY = ["item_id", "target", "model", "eval_type"]
 FIX = "Give tables that were computed from the same items table, or recompute them."
 
 
@@ -40,31 +39,9 @@ def read_judgements(
         UserError: a file is not a judgements table, the tables were computed from different items,
             or two of them judge the same target of one series.
     """
-    judgements = read_tables(paths, Judgements, columns)
+    judgements = read_distinct(paths, Judgements, columns)
     check_same_items([*paths, *others])
-    _check_once(judgements, paths)
     return judgements
-
-
-def _check_once(judgements: pd.DataFrame, paths: Sequence[Path]) -> None:
-    """Raise UserError where two tables judge the same target: it would count twice, or one answer
-    would hide the other.
-
-    No single table does, as its contract forbids it.
-    """
-    again = judgements.duplicated(KEY)
-    if not again.any():
-        return
-    row = judgements.loc[again, KEY].iloc[0]
-    places = [
-        path
-        for path in paths
-        if (read_tables([path], Judgements, KEY).astype(str) == row.astype(str)).all(axis=1).any()
-    ]
-    problem = f"judges {row['model']} ({row['eval_type']}) a second time, after {places[0]}."
-    raise UserError(
-        places[-1], problem, "Give each table once, and one table for each model and way of asking."
-    )
 
 
 def check_same_items(paths: Sequence[Path]) -> None:
@@ -87,8 +64,8 @@ def items_of(paths: Sequence[Path]) -> dict[str, str]:
     """Provenance details that name the items of tables that were computed from the same:
     ``{"items": digest}``, or nothing.
     """
-    found = {digest for path in paths if (digest := _digest_of_items(path)) is not None}
-    return {ITEMS: found.pop()} if len(found) == 1 else {}
+    digests = {digest for path in paths if (digest := _digest_of_items(path)) is not None}
+    return {ITEMS: digests.pop()} if len(digests) == 1 else {}
 
 
 def kinds_of(paths: Sequence[Path]) -> dict[str, dict[str, Any]]:
@@ -106,15 +83,15 @@ def kinds_of(paths: Sequence[Path]) -> dict[str, dict[str, Any]]:
         if made.kind and made.model:
             kinds[made.model] = describe_kind(made.kind, made.details.get("pseudo_log_likelihood"))
         kinds |= made.details.get("kinds", {})
-        if made.model and (found := _flags(made.details)):
-            flags.setdefault(made.model, {}).update(found)
+        if made.model and (facts := _flags(made.details)):
+            flags.setdefault(made.model, {}).update(facts)
         for model, ways in made.details.get("flags", {}).items():
             flags.setdefault(model, {}).update(ways)
-    told: dict[str, dict[str, Any]] = {
+    by_kind: dict[str, dict[str, Any]] = {
         "kinds": dict(sorted(kinds.items())),
         "flags": dict(sorted(flags.items())),
     }
-    return {name: found for name, found in told.items() if found}
+    return {name: facts for name, facts in by_kind.items() if facts}
 
 
 def _flags(details: Mapping[str, Any]) -> dict[str, dict[str, int]]:
@@ -124,17 +101,17 @@ def _flags(details: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     Args:
         details: of the table's provenance: of one way of asking, or of several by their names.
     """
-    found: dict[str, dict[str, int]] = {}
+    flags: dict[str, dict[str, int]] = {}
     if details.get("flagged_scores"):
-        found[title_of("logprobs")] = {"of": details["n_scores"], **details["flagged_scores"]}
-    for name, one in details.items():
-        status = dict(one.get("response_status", {})) if isinstance(one, dict) else {}
+        flags[title_of("logprobs")] = {"of": details["n_scores"], **details["flagged_scores"]}
+    for name, value in details.items():
+        status = dict(value.get("response_status", {})) if isinstance(value, dict) else {}
         if any(key != "ok" for key in status):
-            found[title_of(name)] = {
+            flags[title_of(name)] = {
                 "of": sum(status.values()),
                 **{key: n for key, n in status.items() if key != "ok"},
             }
-    return found
+    return flags
 
 
 def _digest_of_items(path: Path) -> str | None:
@@ -146,7 +123,7 @@ def _digest_of_items(path: Path) -> str | None:
     return stated if isinstance(stated, str) else None
 
 
-def check_templates(templates: Path, items: Path) -> None:
+def check_filled_from(templates: Path, items: Path) -> None:
     """Raise UserError where the items' provenance says that they were filled from another templates
     table than this file.
     """
@@ -164,6 +141,6 @@ def check_items(items: Path, paths: Sequence[Path]) -> None:
     """
     digest = digest_file(items)
     for path in paths:
-        found = _digest_of_items(path)
-        if found not in (None, digest):
+        items_digest = _digest_of_items(path)
+        if items_digest not in (None, digest):
             raise UserError(path, f"was computed from other items than those in {items}.", FIX)

@@ -135,11 +135,11 @@ def build_design(
     """
     rows = judgements[judgements["eval_type"] == eval_type]
     if rows.empty:
-        known = sorted(judgements["eval_type"].unique())
+        eval_types = sorted(judgements["eval_type"].unique())
         raise UserError(
             "judgements",
-            f"there are none by {eval_type}{did_you_mean(eval_type, known)}",
-            f"Judge a model by it, or choose one of: {', '.join(known)}.",
+            f"there are none by {eval_type}{did_you_mean(eval_type, eval_types)}",
+            f"Judge a model by it, or choose one of: {', '.join(eval_types)}.",
         )
     details: dict[str, Any] = {"eval_type": eval_type, "ties": ties, "target_coding": target_coding}
     notes: list[str] = []
@@ -174,10 +174,10 @@ def build_design(
             right.fillna({name: 0.5}), on=["item_id", "target"], how="left", validate="many_to_one"
         )
     absent = rows[list(features)].isna()
-    known = [name for name in features if not absent[name].all()]
+    present = [name for name in features if not absent[name].all()]
     rows = _drop(
         rows,
-        absent[known].any(axis=1),
+        absent[present].any(axis=1),
         "have no surface features",
         notes,
         details,
@@ -289,18 +289,18 @@ def _separating(rows: np.ndarray) -> np.ndarray:
     """
     chosen = np.unique(np.linspace(0, len(rows) - 1, BLOCK).astype(int))
     while True:
-        found = linprog(
+        solution = linprog(
             -rows.sum(axis=0),
             A_ub=-rows[chosen],
             b_ub=np.zeros(len(chosen)),
             bounds=(-1, 1),
             method="highs",
         )
-        if -found.fun < SEPARATED:
+        if -solution.fun < SEPARATED:
             return np.zeros(rows.shape[1])
-        steps = rows @ found.x
+        steps = rows @ solution.x
         if steps.min() > -SEPARATED:
-            return np.asarray(found.x)
+            return np.asarray(solution.x)
         chosen = np.union1d(chosen, np.argsort(steps, kind="stable")[:BLOCK])
 
 
@@ -418,13 +418,13 @@ def _correlations(matrix: np.ndarray) -> np.ndarray:
 
 
 def _undetermined(matrix: np.ndarray) -> np.ndarray:
-    """Which columns' coefficients can change while all fitted values stay as they are."""
+    """Mask of columns whose coefficients can change while all fitted values stay as they are."""
     values, vectors = np.linalg.eigh(_correlations(matrix))
     return np.asarray(np.abs(vectors[:, values < DEPENDENT]).max(axis=1, initial=0) > SEPARATED)
 
 
 def _independent(matrix: np.ndarray) -> np.ndarray:
-    """Which columns raise the rank, from left to right."""
+    """Mask of the columns that raise the rank, from left to right."""
     kept = np.zeros(matrix.shape[1], bool)
     gram = _correlations(matrix)
     for index in range(matrix.shape[1]):
@@ -484,7 +484,7 @@ def random_effects(design: Design, structure: str) -> dict[str, tuple[str, np.nd
             wanted[f"(0+{FEATURES.get(term, term)}|Model)"] = (f"x{column}", design.model)
     chosen: dict[str, tuple[str, np.ndarray]] = {}
     for name, (column, codes) in wanted.items():
-        earlier = [other for known, other in chosen.values() if known == column]
+        earlier = [other for other_column, other in chosen.values() if other_column == column]
         is_possible = len(np.unique(codes)) > 1 and ("Model" not in name or len(design.models) > 1)
         if is_possible and not any(_divide_alike(codes, other) for other in earlier):
             chosen[name] = (column, codes)
@@ -545,21 +545,21 @@ def fit_mixed_model(
         ),
         method,
     )
-    found = {name: np.asarray(fitted.rx2(name)) for name in fitted.names}
+    results = {name: np.asarray(fitted.rx2(name)) for name in fitted.names}
     by_name = {_bare(term): name for term, name in written.items()}
-    sd_of = {
+    deviations = {
         by_name[_bare(group)]: float(t)
-        for group, t in zip(found["groups"], found["theta"], strict=True)
+        for group, t in zip(results["groups"], results["theta"], strict=True)
     }
-    dropped = [by_name[_bare(term)] for term in found.get("dropped", ())]
-    random_sd = {name.strip("()").removeprefix("1|").lower(): sd for name, sd in sd_of.items()}
-    messages = [str(m).strip() for m in found["messages"]]
+    dropped = [by_name[_bare(term)] for term in results.get("dropped", ())]
+    random_sd = {name.strip("()").removeprefix("1|").lower(): sd for name, sd in deviations.items()}
+    messages = [str(m).strip() for m in results["messages"]]
     is_singular = any(sd < SINGULAR for sd in random_sd.values())
-    gradient, deviance = float(found["gradient"][0]), float(found["deviance"][0])
+    gradient, deviance = float(results["gradient"][0]), float(results["deviance"][0])
     if not np.isfinite(
-        found["std_error"]
+        results["std_error"]
     ).all():  # the curvature is of all terms, so none has a standard error
-        found["std_error"] = np.full(terms, np.nan)
+        results["std_error"] = np.full(terms, np.nan)
     formula = " + ".join(
         [
             design.details["formula"],
@@ -581,7 +581,7 @@ def fit_mixed_model(
         "random_sd": {name: round(sd, 6) for name, sd in random_sd.items()},
         "log_likelihood": round(-deviance / 2, 4) if np.isfinite(deviance) else None,
         "aic": round(deviance + 2 * (terms + len(random_sd)), 4) if np.isfinite(deviance) else None,
-        "n_evaluations": int(found["evaluations"][0]),
+        "n_evaluations": int(results["evaluations"][0]),
         "is_singular": is_singular,
         "is_converged": not any("converge" in m or "unidentifiable" in m for m in messages),
         "messages": messages,
@@ -592,7 +592,7 @@ def fit_mixed_model(
         ),
     }
     table = coefficient_table(
-        "mixed_model", design.terms, found["estimate"], found["std_error"], found["df"]
+        "mixed_model", design.terms, results["estimate"], results["std_error"], results["df"]
     )
     return table if is_starred else table.assign(stars=""), details
 
@@ -610,7 +610,7 @@ def _intercepts_of_models_first(effect: str) -> tuple[bool, bool, str]:
 
 
 def _structure(structure: str, formula: str, dropped: list[str]) -> list[str]:
-    """What a reader must know of the random effects."""
+    """Notes on the random effects, for a reader of the fit."""
     if structure == "intercepts":
         return [
             "The paper's random effects take templates, pairs of concepts and all models' responses"

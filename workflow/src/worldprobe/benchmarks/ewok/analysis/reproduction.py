@@ -44,7 +44,7 @@ COUNTERPARTS = {
 
 @dataclass
 class PublishedNumbers:
-    """What was printed.
+    """The numbers that were printed.
 
     Attributes:
         numbers: COLUMNS and condition, one row per printed number, in the papers' order.
@@ -127,8 +127,8 @@ def texts_digest(items: pd.DataFrame) -> str:
 
 def are_official(items: pd.DataFrame, published: PublishedNumbers) -> bool:
     """Whether every version with a known digest has the official items' texts."""
-    found = {v: texts_digest(items[items["version"] == v]) for v in published.official_items}
-    return found == published.official_items
+    digests = {v: texts_digest(items[items["version"] == v]) for v in published.official_items}
+    return digests == published.official_items
 
 
 def is_release(items: pd.DataFrame, published: PublishedNumbers) -> bool:
@@ -164,9 +164,13 @@ ITEM_COUNTS: dict[str, Callable[[pd.DataFrame], Any]] = {
 }
 #: numbers of the running text that the materials confirm, and how they are counted.
 FILLER_COUNTS: dict[str, Callable[[Mapping[str, FillerClass]], int]] = {
-    "filler_items_over": lambda classes: sum(len(known.fillers) for known in classes.values()),
+    "filler_items_over": lambda classes: sum(
+        len(filler_class.fillers) for filler_class in classes.values()
+    ),
     "filler_classes": len,
-    "type_restrictions": lambda classes: sum(len(known.columns) for known in classes.values()),
+    "type_restrictions": lambda classes: sum(
+        len(filler_class.columns) for filler_class in classes.values()
+    ),
 }
 #: numbers that the paper itself gives in two ways, or that its released materials contradict.
 KNOWN_DIFFERENCES = {
@@ -183,7 +187,7 @@ NOT_THE_ITEMS = "scored on other items than EWoK-core-1.0, so the numbers answer
 
 @dataclass
 class Results:
-    """What this study has to compare.
+    """The results of a study, to be compared with the published ones.
 
     Attributes:
         summaries: contracts.Summaries.
@@ -271,9 +275,9 @@ def _name_the_other_table(ours: pd.DataFrame, numbers: pd.DataFrame) -> None:
     """Where ours differs from one of the authors' tables and agrees with the other, say so."""
     names = COUNTERPARTS | {other: block for block, other in COUNTERPARTS.items()}
     keys = list(numbers[["block", *_KEY]].itertuples(index=False, name=None))
-    place = {key: number for number, key in enumerate(keys)}
+    positions = {key: number for number, key in enumerate(keys)}
     for number, (block, *key) in enumerate(keys):
-        twin = place.get((names.get(block), *key))
+        twin = positions.get((names.get(block), *key))
         if twin is None or (ours["status"][number], ours["status"][twin]) != (
             "differs",
             "within_rounding",
@@ -308,12 +312,12 @@ class _LookUp:
         }
 
     def find(self, number: dict[str, Any]) -> Finding:
-        found = self.finders[number["block"]](number)
-        if self.results.is_rehearsal and not found.status:
-            return Finding(found.value, found.text, "not_comparable", REHEARSAL)
-        if self.results.is_official is False and not found.status:
-            return Finding(found.value, found.text, "not_comparable", NOT_THE_ITEMS)
-        return found
+        finding = self.finders[number["block"]](number)
+        if self.results.is_rehearsal and not finding.status:
+            return Finding(finding.value, finding.text, "not_comparable", REHEARSAL)
+        if self.results.is_official is False and not finding.status:
+            return Finding(finding.value, finding.text, "not_comparable", NOT_THE_ITEMS)
+        return finding
 
     def _value(
         self,
@@ -350,12 +354,12 @@ class _LookUp:
                 f" {len(self.run_models)} were run"
             )
             return Finding(status="not_run", reason=reason)
-        found = [
+        means = [
             self._value(model, "logprobs", "domain", number["group"]).value
             for model in self.run_models
         ]
         return Finding(
-            float(np.mean(found) if number["quantity"] == "llm_average" else np.max(found))
+            float(np.mean(means) if number["quantity"] == "llm_average" else np.max(means))
         )
 
     def _coefficient(self, number: dict[str, Any]) -> Finding:
@@ -388,11 +392,11 @@ class _LookUp:
         for start, reason in DESCRIPTIONS.items():
             if name.startswith(start):
                 return Finding(status="not_comparable", reason=reason)
-        found = self._of_the_items(name) or self._of_the_models(name)
-        if found is None:
+        finding = self._of_the_items(name) or self._of_the_models(name)
+        if finding is None:
             return Finding(status="not_comparable", reason="none of our tables contains it")
-        found.reason = found.reason or KNOWN_DIFFERENCES.get(name, "")
-        return found
+        finding.reason = finding.reason or KNOWN_DIFFERENCES.get(name, "")
+        return finding
 
     def _of_the_items(self, name: str) -> Finding | None:
         if name in FILLER_COUNTS:
@@ -493,9 +497,9 @@ def reproduce(
     if materials:
         results.fillers = read_materials(materials, ORIGINAL, password, is_lenient=True).fillers
     table = check_reproduction(numbers, results)
-    told = {
+    facts = {
         "summary": describe_reproduction(table),
         "sources": numbers.sources,
         "is_official": results.is_official,
     }
-    return Checked(table, Reproduction, inputs, told)
+    return Checked(table, Reproduction, inputs, facts)

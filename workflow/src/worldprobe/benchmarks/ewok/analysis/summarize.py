@@ -100,12 +100,12 @@ def item_means(
     groups = list(item_groups(panel.items, cluster, prompted))
     are_random = not panel.has_own_fillings
     table = pd.concat(
-        [means_by_group(one, groups, are_random) for one in scored], ignore_index=True
+        [means_by_group(part, groups, are_random) for part in scored], ignore_index=True
     )
-    place = table.groupby(["grouping", "group"], sort=False).ngroup()
-    table = table.iloc[np.argsort(place, kind="stable")].reset_index(drop=True)
+    group_number = table.groupby(["grouping", "group"], sort=False).ngroup()
+    table = table.iloc[np.argsort(group_number, kind="stable")].reset_index(drop=True)
     table = _over_domains(table) if average == "domains" else table
-    reliable = [_reliabilities(panel, one, values[METRICS.index(one)]) for one in COMPARED]
+    reliable = [_reliabilities(panel, metric, values[METRICS.index(metric)]) for metric in COMPARED]
     return pd.concat([table, *reliable], ignore_index=True)
 
 
@@ -119,24 +119,24 @@ def _reliabilities(panel: Panel, metric: str, values: np.ndarray) -> pd.DataFram
     """
     domain = pd.factorize(panel.items["domain"], sort=True)[0]
     pair = cluster_codes(panel.items, "concept_pair")
-    places, unit = np.unique(np.stack([domain, pair]), axis=1, return_inverse=True)
+    cells, unit = np.unique(np.stack([domain, pair]), axis=1, return_inverse=True)
     unit = unit.reshape(-1)
-    known = ~np.isnan(values)
-    n_items = np.stack([np.bincount(unit, one, places.shape[1]) for one in known])
+    is_known = ~np.isnan(values)
+    n_items = np.stack([np.bincount(unit, row, cells.shape[1]) for row in is_known])
     sums = np.stack(
-        [np.bincount(unit, one, places.shape[1]) for one in np.nan_to_num(values.astype(float))]
+        [np.bincount(unit, row, cells.shape[1]) for row in np.nan_to_num(values.astype(float))]
     )
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = split_half(sums / n_items, n_items, places[0])
+        reliability = split_half(sums / n_items, n_items, cells[0])
     rows = panel.series.assign(
         condition=ALL,
         metric=metric,
         grouping=RELIABILITY,
         group=ALL,
-        mean=found,
+        mean=reliability,
         interval_over="",
         status="none",
-        n=known.sum(axis=1),
+        n=is_known.sum(axis=1),
         n_clusters=(n_items > 0).sum(axis=1),
         **dict.fromkeys(("low", "high", "std_error", "ci_low", "ci_high"), np.nan),
         **dict.fromkeys(("n_ties", "n_near_ties", "n_missing"), 0),
@@ -155,9 +155,11 @@ def _over_domains(table: pd.DataFrame) -> pd.DataFrame:
         .set_axis(["mean", "low", "high"], axis=1)
         .assign(condition=ALL)
     )
-    found = pd.concat([means.reset_index(), over.reset_index()]).set_index([*key, "condition"])
+    estimates = pd.concat([means.reset_index(), over.reset_index()]).set_index([*key, "condition"])
     overall = table[table["grouping"] == OVERALL].set_index([*key, "condition"])
-    ours = overall.assign(**{name: found[name] for name in ("mean", "low", "high")}).reset_index()
+    ours = overall.assign(
+        **{name: estimates[name] for name in ("mean", "low", "high")}
+    ).reset_index()
     ours = ours.assign(
         std_error=np.nan,
         ci_low=np.nan,
@@ -201,7 +203,7 @@ def metric_values(panel: Panel) -> np.ndarray:
 
 
 def compared_values(panel: Panel, metric: str) -> np.ndarray:
-    """What models are compared by, and studies planned, shape (series, items).
+    """The values by which models are compared and studies planned, shape (series, items).
 
     Args:
         panel: of the judgements.
@@ -301,8 +303,8 @@ def correlate_with_features(
     for number, series in panel.series.iterrows():
         if series["eval_type"] in BASELINES:
             continue
-        known = ~np.isnan(accuracy[number])
-        means = _cell_means(cells, known, accuracy[number], features)
+        is_known = ~np.isnan(accuracy[number])
+        means = _cell_means(cells, is_known, accuracy[number], features)
         if len(means):
             points.append(means.assign(model=series["model"], eval_type=series["eval_type"]))
         for feature in FEATURES:
@@ -316,16 +318,16 @@ def correlate_with_features(
                 ),
                 (
                     "item",
-                    features[feature][known],
-                    accuracy[number][known],
-                    *(codes[known] for codes in units),
+                    features[feature][is_known],
+                    accuracy[number][is_known],
+                    *(codes[is_known] for codes in units),
                 ),
             ):
                 if not np.isnan(
                     features[feature]
                 ).all():  # a series without any accuracy has rows, without r
-                    found = correlation(*map(np.asarray, (x, y, cluster, version)))
-                    rows.append(series.to_dict() | {"feature": feature, "unit": unit} | found)
+                    estimate = correlation(*map(np.asarray, (x, y, cluster, version)))
+                    rows.append(series.to_dict() | {"feature": feature, "unit": unit} | estimate)
     columns = [
         "model",
         "eval_type",
@@ -367,12 +369,15 @@ def _features(panel: Panel, surface: pd.DataFrame, accuracy: np.ndarray) -> dict
 
 
 def _cell_means(
-    cells: dict[Any, Any], known: np.ndarray, accuracy: np.ndarray, features: dict[str, np.ndarray]
+    cells: dict[Any, Any],
+    is_known: np.ndarray,
+    accuracy: np.ndarray,
+    features: dict[str, np.ndarray],
 ) -> pd.DataFrame:
     """One point per domain and version, over the items the series has; none where it has none."""
     rows = []
     for (domain, version), positions in cells.items():
-        chosen = positions[known[positions]]
+        chosen = positions[is_known[positions]]
         if len(chosen) == 0:
             continue
         row: dict[str, object] = {"domain": domain, "version": version, "n_items": len(chosen)}
@@ -406,14 +411,14 @@ def correlation(
         np.unique(labels[both], return_inverse=True)[1] for labels in (cluster, version)
     )
     n_clusters, n_versions = len(np.unique(code)), len(np.unique(of_version))
-    found: dict[str, object] = dict.fromkeys(
+    row: dict[str, object] = dict.fromkeys(
         ("r", "p", "detectable", "ci_low", "ci_high", "p_paper"), np.nan
     )
-    found |= {"stars": "", "n": len(x), "n_clusters": n_clusters}
+    row |= {"stars": "", "n": len(x), "n_clusters": n_clusters}
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return found
+        return row
     paper = pearsonr(x, y)
-    found |= {"r": float(paper.statistic), "p_paper": float(paper.pvalue)}
+    row |= {"r": float(paper.statistic), "p_paper": float(paper.pvalue)}
     x, y = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
     products = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y])
     components = Components(_jackknife(products, code))
@@ -423,16 +428,16 @@ def correlation(
         components = Components(components.clusters, _jackknife(products, of_version), of_cells)
     variances = np.array([part.variance[0] for part in components.parts])
     if n_clusters > 1 and np.isfinite(variances).all() and variances[0] > 0:
-        z = np.arctanh(np.full(1, found["r"]))
+        z = np.arctanh(np.full(1, row["r"]))
         p = float(p_value(z, components)[0])
         low, high = np.tanh(interval(z, components))
-        found |= {
+        row |= {
             "p": p,
             "stars": stars(p),
             "detectable": float(np.tanh(components.detectable()[0])),
         }
-        found |= {"ci_low": float(low[0]), "ci_high": float(high[0])}
-    return found
+        row |= {"ci_low": float(low[0]), "ci_high": float(high[0])}
+    return row
 
 
 def _jackknife(products: np.ndarray, code: np.ndarray) -> VarianceComponent:
@@ -473,7 +478,7 @@ def cross_preferences(judgements: pd.DataFrame) -> pd.DataFrame:
         UserError: no model was asked both ways in one set-up.
     """
     item = pd.factorize(judgements["item_id"])[0]
-    place = 2 * item + judgements["target"].to_numpy(int) - 1
+    position = 2 * item + judgements["target"].to_numpy(int) - 1
     preference = _preferences(judgements)
     series: dict[Any, Any] = dict(judgements.groupby(["model", "eval_type"], observed=True).indices)
     tables = []
@@ -483,8 +488,8 @@ def cross_preferences(judgements: pd.DataFrame) -> pd.DataFrame:
                 series.get((model, f"{paradigm}_{setup}")) for paradigm in ("likert", "choice")
             )
             if likert is not None and choice is not None:
-                spread = np.full((2, place.max() + 1), -1)
-                spread[0, place[likert]], spread[1, place[choice]] = (
+                spread = np.full((2, position.max() + 1), -1)
+                spread[0, position[likert]], spread[1, position[choice]] = (
                     preference[likert],
                     preference[choice],
                 )
@@ -513,7 +518,7 @@ def _matrix(likert: np.ndarray, choice: np.ndarray) -> pd.DataFrame:
 
 
 def _preferences(rows: pd.DataFrame) -> np.ndarray:
-    """Which context each row's target prefers, as a position in PREFERENCES."""
+    """The context that each row's target prefers, as a position in PREFERENCES."""
     accuracy, target = rows["accuracy"].to_numpy(float), rows["target"].to_numpy(int)
     is_first = (accuracy == 1) == (target == 1)
     return np.select(

@@ -42,7 +42,7 @@ class JudgedStep(Step):
         """All judgements, which must be of the same items as the other inputs."""
         from worldprobe.benchmarks.ewok.analysis.provenances import kinds_of, read_judgements
 
-        rows = read_judgements(self.judgements, columns, list(self.others.values()))
+        rows = read_judgements(self.answers(), columns, list(self.others.values()))
         self.details |= missing_models(self.missing, rows["model"].unique()) | kinds_of(
             self.judgements
         )
@@ -50,7 +50,7 @@ class JudgedStep(Step):
 
 
 class FitSettings(Block):
-    """What a regression is about."""
+    """Settings of a regression."""
 
     eval_type: str = "logprobs"
     """Way of asking."""
@@ -207,12 +207,12 @@ def agree(
     from worldprobe.report.model_names import HUMAN
 
     step = JudgedStep(AGREEMENTS, judgements, missing)
-    rows = step.read(["item_id", "target", "model", "eval_type", "accuracy", "status"])
     with step.or_nothing((Agreements, out)):
+        rows = step.read(["item_id", "target", "model", "eval_type", "accuracy", "status"])
         matrices = [cross_preferences(rows)]
         if people:
             step.others[str(people)] = people
-            check_same_items([*judgements, people])
+            check_same_items([*step.judgements, people])
             matrix = read_table(people, Agreements)
             if set(matrix["model"]) != {HUMAN}:
                 problem = "contains the answers of models."
@@ -268,7 +268,7 @@ def judge(
     item_rows = read_table(items, Items)
     check_items(items, evidence)
     finished = []
-    for path, place in zip(evidence, out, strict=True):
+    for path, destination in zip(evidence, out, strict=True):
         read = read_evidence(path, model)
         judged = judge_evidence(item_rows, read, near_tie, compare_targets)
         source = read.provenance
@@ -285,10 +285,10 @@ def judge(
             details=judged.details
             | {key: source.details[key] for key in OF_MODEL if key in source.details},
         )
-        finished.append((validate(judged.table, Judgements), place, provenance))
+        finished.append((validate(judged.table, Judgements), destination, provenance))
         _report_judged(judged, read.model)
-    for table, place, provenance in finished:
-        write_table(table, Judgements, place, provenance)
+    for table, destination, provenance in finished:
+        write_table(table, Judgements, destination, provenance)
 
 
 #: What a table of evidence says of its model, and judgements say too.

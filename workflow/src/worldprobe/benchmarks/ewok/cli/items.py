@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import App, Parameter
+from cyclopts import App
 from pydantic import Field
 
 from worldprobe import methods
@@ -17,34 +16,25 @@ from worldprobe.benchmarks.ewok.cli.templates import made_from_materials, read_a
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.benchmarks.ewok.settings import FillingSettings
 from worldprobe.benchmarks.ewok.study import chosen_mode
-from worldprobe.benchmarks.ewok.vocabulary import RELEASE
 from worldprobe.cli import options
 from worldprobe.cli.options import password as password_of
 from worldprobe.errors import UserError
-from worldprobe.files import digest_file, whole_file, whole_folder, write_members
+from worldprobe.files import digest_file, whole_file
 from worldprobe.log import LOGGER
-from worldprobe.paths import RESOURCES, Place, materials_place
+from worldprobe.paths import RESOURCES, Place
 from worldprobe.provenance import made
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from worldprobe.benchmarks.ewok.materials.materials import Materials
+    from worldprobe.benchmarks.ewok.materials.fillers import FillersOfTemplates
+    from worldprobe.benchmarks.ewok.materials.materials import Materials, MaterialsFiles
     from worldprobe.provenance import Provenance
 
 app = App(name="items", help="Fill templates into items.")
 
 #: Version of the reading of other files.
 IMPORT_METHOD = 1
-#: Format -> those of its options that other formats lack.
-OPTIONS = {
-    "official": (),
-    "lm-eval": ("task", "encrypt", "hub"),
-    "hf": ("encrypt",),
-}
-#: The name of a task, where none is given.
-TASK = "worldprobe_items"
-Format = Literal["official", "lm-eval", "hf"]
 
 
 class FillingOptions(FillingSettings):
@@ -96,16 +86,17 @@ def build(
     # The same bytes as of the two commands: the items state the digest of the templates, written or
     # not.
     made.inputs["templates"] = digest_table(templates, Templates, made)
-    _fill_and_write(how, None, templates, read, made, out)
+    mode = chosen_mode(how.mode, str(read.source.path), how.compat)
+    source = read.source if how.release_filter else None
+    _fill_and_write(how, mode, None, templates, read, source, made, out)
 
 
 @app.command
 def fill(
     templates: Path,
-    materials: options.MaterialsPlace,
+    fillers: Path,
     /,
     *,
-    password: options.Password = None,
     how: Annotated[FillingOptions, options.KEYS] = FillingOptions(),
     version: Annotated[int | None, options.between(0, options.MOST - 1)] = None,
     out: Path,
@@ -114,39 +105,43 @@ def fill(
 
     Args:
         templates: templates table, from `templates compile`
+        fillers: fillers table, from the same
         version: single version to fill, for `items gather` (independent: each template's N-th
             sample, from 0)
         out: items table (Parquet)
     """
-    from worldprobe.benchmarks.ewok.contracts import Templates
+    from worldprobe.benchmarks.ewok.contracts import FillerRows, Templates
+    from worldprobe.benchmarks.ewok.materials.documents import Problems
+    from worldprobe.benchmarks.ewok.materials.fillers import FillersOfTemplates, classes_in
+    from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
     from worldprobe.contracts import read_provenance, read_table
 
-    if version is not None and how.release_filter:
-        fix = "Give --release-filter to `items gather`."
-        raise UserError(
-            "--release-filter", "looks at all versions together, but --version fills one.", fix
-        )
-    table = read_table(templates, Templates)
-    compiled = read_provenance(templates)
+    if how.release_filter:
+        fix = "Give --release-filter to `items gather`, or to `items build`."
+        raise UserError("--release-filter", "needs the materials' lists.", fix)
+    table, classes = read_table(templates, Templates), read_table(fillers, FillerRows)
+    compiled, made = read_provenance(templates), read_provenance(fillers)
     if compiled.details.get("compat", how.compat) != how.compat:
         problem = f"was compiled {'without' if how.compat else 'with'} --compat."
         raise UserError(templates, problem, "Use the same --compat for both commands.")
-    read = read_and_check(materials, password, how.compat)
-    made = made_from_materials(read, how.compat)
     if compiled.inputs.get("materials", made.inputs["materials"]) != made.inputs["materials"]:
-        fix = "Compile the templates again, or give the materials that they were compiled from."
-        raise UserError(
-            templates, f"was compiled from other materials than {materials_place(materials)}.", fix
-        )
+        fix = "Give the templates and the fillers that one `templates compile` wrote."
+        raise UserError(templates, f"was compiled from other materials than {fillers}.", fix)
     made.inputs["templates"] = digest_file(templates)
-    _fill_and_write(how, version, table, read, made, out)
+    compiled_mode = made.details.pop("mode")
+    mode = compiled_mode if how.mode == "auto" else how.mode
+    rules = ORIGINAL if how.compat else RIGHT
+    read = FillersOfTemplates(classes_in(classes), rules, Problems(how.compat))
+    _fill_and_write(how, mode, version, table, read, None, made, out)
 
 
 def _fill_and_write(
     how: FillingOptions,
+    mode: str,
     version: int | None,
     templates: pd.DataFrame,
-    materials: Materials,
+    materials: Materials | FillersOfTemplates,
+    source: MaterialsFiles | None,
     made: Provenance,
     out: Path,
 ) -> None:
@@ -157,7 +152,6 @@ def _fill_and_write(
     from worldprobe.benchmarks.ewok.materials.situations import sizes_of
     from worldprobe.benchmarks.ewok.materials.subsets import in_sample, in_share
 
-    mode = chosen_mode(how.mode, str(materials.source.path), how.compat)
     if mode == "balanced" and how.compat:
         raise UserError(
             "--mode balanced",
@@ -209,7 +203,6 @@ def _fill_and_write(
         made.details["fewer_items"] = fewer
     if how.flags:
         items = _flagged(items, templates, made, how.flags)
-    source = materials.source if how.release_filter else None
     _write(finish_items(items, materials.rules, source), made, how.release_filter, out)
 
 
@@ -304,162 +297,6 @@ def _report(n_items: int, n_duplicates: int, path: Path) -> None:
     LOGGER.info("%d items%s: %s", n_items, repeated, path)
 
 
-@app.command
-def export(
-    items: Place | None = None,
-    templates: Place | None = None,
-    /,
-    *,
-    format: Format = "official",
-    task: str | None = None,
-    encrypt: options.Encrypt = False,
-    hub: Annotated[Sequence[Place] | None, Parameter(consume_multiple=(0, 1))] = None,
-    out: options.OutFolder,
-) -> None:
-    """Write items for other tools.
-
-    official: a folder per version, a CSV file per domain. lm-eval: a task folder for
-    --include_path, asking the same questions, ties counted 0.5. hf: a dataset folder of the
-    Hugging Face hub, with a card and a Croissant description. Items of EWoK's own materials leave
-    only with --encrypt, or as lm-eval by name, with --hub and no ITEMS.
-
-    Args:
-        items: items table; none with --hub
-        templates: official: the templates table that the items were filled from
-        format: layout of the files
-        task: lm-eval: the task's name (default: worldprobe_items)
-        hub: lm-eval: write no items; the task reads EWoK's gated dataset on the hub, or a local
-            copy of it in this folder
-        out: folder to write
-    """
-    from worldprobe.benchmarks.ewok.canaries import is_protected
-    from worldprobe.contracts import read_provenance
-
-    is_by_name, copy = hub is not None, next(iter(hub or ()), None)
-    if is_by_name and (items or encrypt):
-        raise UserError(
-            "--hub", "writes no items.", "Leave ITEMS and --encrypt out, or leave out --hub."
-        )
-    if copy and not Path(copy).is_dir():
-        raise UserError(
-            f"--hub {copy}",
-            "is not a folder.",
-            "Name a local copy of the dataset, or give --hub alone.",
-        )
-    if not is_by_name and not items:
-        raise UserError(
-            "items export",
-            "needs the items.",
-            "Name the items table, or add --format lm-eval --hub.",
-        )
-    _check_format(
-        format, {"task": task is not None, "encrypt": encrypt, "hub": is_by_name}, templates, task
-    )
-    if items and not encrypt and is_protected(read_provenance(items).canary):
-        pack = (
-            "`worldprobe release pack --items ITEMS --templates TEMPLATES --notices-from MATERIALS"
-            " --out NAME.zip`"
-        )
-        fixes = {
-            "official": f"Write an encrypted archive: {pack}.",
-            "lm-eval": "Add --encrypt, or leave ITEMS out and add --hub.",
-            "hf": "Add --encrypt.",
-        }
-        problem = "comes from EWoK's own materials, whose terms forbid plain-text files of them."
-        raise UserError(items, problem, fixes[format])
-    files = _exported(format, items, templates, task or TASK, encrypt, copy)
-    with whole_folder(out) as folder:
-        write_members(folder, files)
-    LOGGER.info("written for %s: %s", format, out)
-
-
-def _check_format(
-    format: str, given: dict[str, bool], templates: str | None, task: str | None
-) -> None:
-    """Refuse options that do nothing in a format, and demand what it needs.
-
-    Raises:
-        UserError: one of them.
-    """
-    from worldprobe.inference.lm_eval import check_task
-
-    for option in OPTIONS["lm-eval"]:
-        if option not in OPTIONS[format] and given[option]:
-            problem = f"does nothing with --format {format}."
-            raise UserError(f"--{option}", problem, "Leave it out, or take --format lm-eval.")
-    if format == "official" and not templates:
-        raise UserError(
-            "items export",
-            "needs the templates.",
-            "Name the templates table after the items table.",
-        )
-    if format != "official" and templates:
-        raise UserError(
-            templates, f"does nothing with --format {format}.", "Leave the templates out."
-        )
-    check_task(task)
-
-
-def _exported(
-    format: str, path: str | None, templates: str | None, task: str, encrypt: bool, copy: str | None
-) -> Iterator[tuple[str, bytes]]:
-    """Name and content of each file.
-
-    Raises:
-        UserError: a table cannot be read, or there is no password.
-    """
-    from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.exports.description import describe_items
-    from worldprobe.benchmarks.ewok.exports.lm_eval_task import hub_files, task_files
-    from worldprobe.benchmarks.ewok.scoring import check_texts
-    from worldprobe.contracts import read_provenance, read_table
-    from worldprobe.report.dataset_folder import dataset_files
-
-    if path is None:
-        return (
-            hub_files(copy, None, task)
-            if copy
-            else hub_files(RELEASE["id"], RELEASE["revision"], task)
-        )
-    if format == "official":
-        return (
-            (name, text.encode())
-            for name, text in read_official_files(Path(path), Path(str(templates)))
-        )
-    word = options.export_password(encrypt)
-    items, canary = read_table(path, Items), read_provenance(path).canary
-    check_texts(items, path)
-    if format == "lm-eval":
-        return task_files(items, task, canary, word)
-    # The rows are the table itself, byte for byte.
-    return dataset_files(describe_items(items, canary, encrypt), Path(path).read_bytes(), word)
-
-
-def read_official_files(items_path: Path, templates_path: Path) -> Iterator[tuple[str, str]]:
-    """Items in the original's format: name and text of each file.
-
-    Raises:
-        UserError: a table cannot be read, or the templates are not those of the items.
-    """
-    from worldprobe.benchmarks.ewok.analysis.provenances import check_templates
-    from worldprobe.benchmarks.ewok.contracts import Items, Templates
-    from worldprobe.benchmarks.ewok.materials.official_files import official_files
-    from worldprobe.contracts import read_provenance, read_table
-
-    made = read_provenance(items_path)
-    items, templates = (
-        read_table(items_path, Items),
-        read_table(templates_path, Templates),
-    )  # their own faults say more
-    check_templates(templates_path, items_path)
-    is_sampled_like_original = (
-        made.details.get("compat") and made.details.get("mode") == "independent"
-    )
-    return official_files(
-        items, templates, made.canary, made.seed if is_sampled_like_original else None
-    )
-
-
 @app.command(name="import")
 def import_(source: Path, /, *, password: options.Password = None, out: Path) -> None:
     """Read items from EWoK's Parquet file on the Hugging Face hub, or from CSV files in its format.
@@ -541,22 +378,23 @@ def _copy_of_export(source: Path, word: str | None, out: Path) -> bool:
         UserError: the password is missing or wrong, or the archive's table is not one of items.
     """
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.materials.official_files import PASSWORD_HINT
+    from worldprobe.benchmarks.ewok.materials.official_files import EXPORTED_ROWS, PASSWORD_HINT
     from worldprobe.contracts import read_table
-    from worldprobe.report.dataset_folder import MEMBER
 
     if not is_encrypted(source):
         tables = list(source.glob("data/*.parquet")) if source.is_dir() else [source]
         return len(tables) == 1 and _copy_of_table(tables[0], out)
     archive = Archive(source, word, PASSWORD_HINT)
-    if archive.names != [MEMBER]:
+    if archive.names != [EXPORTED_ROWS]:
         return False
     with whole_file(out) as temporary:
-        archive.copy_member(MEMBER, temporary)  # a million items exceed what is read into memory
+        archive.copy_member(
+            EXPORTED_ROWS, temporary
+        )  # a million items exceed what is read into memory
         try:
             read_table(temporary, Items)
         except UserError as error:
             raise UserError(
-                f"{source}, {MEMBER}", error.problem, "Export the items again."
+                f"{source}, {EXPORTED_ROWS}", error.problem, "Export the items again."
             ) from error
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from cyclopts import App
 
 from worldprobe import methods
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
+from worldprobe.benchmarks.ewok.study import chosen_mode
 from worldprobe.cli import options
 from worldprobe.cli.options import password as password_of
 from worldprobe.log import LOGGER
@@ -44,7 +46,7 @@ def read_and_check(place: str, password: str | None, compat: bool) -> Materials:
 
 
 def made_from_materials(materials: Materials, is_compat: bool) -> Provenance:
-    """What a table compiled from materials says of them."""
+    """Provenance of a table compiled from materials."""
     return made(
         methods.TEMPLATES,
         packages=["numpy", "PyYAML", "inflection"],
@@ -62,18 +64,31 @@ def compile_(
     password: options.Password = None,
     compat: options.Compat = False,
     families: options.Families = False,
+    fillers_out: Path | None = None,
     out: Path,
 ) -> None:
     """Compile every concept pair's targets with every fitting context, and their swaps.
 
     Args:
+        fillers_out: fillers table: what `items fill` fills the templates with
         out: templates table (Parquet)
     """
-    from worldprobe.benchmarks.ewok.contracts import Templates
+    from worldprobe.benchmarks.ewok.contracts import FillerRows, Templates
     from worldprobe.benchmarks.ewok.materials.compile import compile_all
+    from worldprobe.benchmarks.ewok.materials.fillers import fillers_table
     from worldprobe.contracts import write_table
 
     read = read_and_check(materials, password, compat)
     table = compile_all(read, families)
-    write_table(table, Templates, out, made_from_materials(read, compat))
+    provenance = made_from_materials(read, compat)
+    if fillers_out:
+        mode = chosen_mode("auto", str(read.source.path), compat)
+        details = provenance.details | {"mode": mode}
+        write_table(
+            fillers_table(read.fillers),
+            FillerRows,
+            fillers_out,
+            replace(provenance, details=details),
+        )
+    write_table(table, Templates, out, provenance)
     LOGGER.info("%d templates in %d domains: %s", len(table), table["domain"].nunique(), out)

@@ -10,8 +10,8 @@ import pandas as pd
 
 from worldprobe.benchmark import figure
 from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.benchmarks.ewok.options import EVAL_TYPE
 from worldprobe.benchmarks.ewok.selection import (
-    EVAL_TYPE,
     domain_order,
     in_words,
     over_versions,
@@ -81,7 +81,7 @@ def accuracy_by_domain(
     domains = pick(summaries, "domain", eval_type)
     overall = pick(summaries, "overall", eval_type).assign(group=ALL_DOMAINS)
     order = [*domain_order(summaries, roster, eval_type), ALL_DOMAINS]
-    found = reliabilities(summaries, roster, eval_type)
+    reliability = reliabilities(summaries, roster, eval_type)
     rows = pd.concat([domains, overall], ignore_index=True)
     rows = rows[
         ~rows.model.isin(["word2vec", "relatedness"]) & rows.group.isin(order)
@@ -89,7 +89,8 @@ def accuracy_by_domain(
     rows = style.with_identity(rows, roster).rename(columns={"group": "panel"})
     rows = sort_by(rows, "panel", order)
     rows = rows.assign(
-        reliability=rows["model"].map(found).astype(float), note=say_reliability(found, roster)
+        reliability=rows["model"].map(reliability).astype(float),
+        note=say_reliability(reliability, roster),
     )
     return rows[[*COLUMNS, "reliability", "note"]].reset_index(drop=True)
 
@@ -104,7 +105,7 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
     """
     panels = list(dict.fromkeys(frame.panel))
     models = [model for model in dict.fromkeys(frame.model) if model != HUMAN]
-    place, names = (
+    heights, names = (
         {model: number for number, model in enumerate(models)},
         style.names(frame),
     )
@@ -149,10 +150,10 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
             "zorder": 1.5,
         }
         if has_versions:
-            axes.scatter(single["mean"], single.model.map(place), **ticks)
+            axes.scatter(single["mean"], single.model.map(heights), **ticks)
         style.dots(
             axes,
-            whole.model.map(place),
+            whole.model.map(heights),
             whole,
             whole.colour,
             size=min(14, (pitch * 72 * 0.42) ** 2),
@@ -315,7 +316,7 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
         models.family == CONTROL_FAMILY, models.family.map(family_name)
     )
     series = list(dict.fromkeys(models.series))
-    looks = style.looks({one: _of_largest(models[models.series == one]) for one in series})
+    looks = style.looks({name: _of_largest(models[models.series == name]) for name in series})
     size = style.label_size(width)
     total = style.WIDTHS[width]
     right = (
@@ -329,8 +330,8 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
     style.dash(axes, across=True)
     # Models of one size are drawn a little apart, or they would cover each other.
     models["x"] = models.parameters.astype(float) * 1.035 ** _ranks_within(models.parameters)
-    for one, (hue, mark) in looks.items():
-        part = models[models.series == one].sort_values(["x", "model"], kind="stable")
+    for name, (hue, mark) in looks.items():
+        part = models[models.series == name].sort_values(["x", "model"], kind="stable")
         means = part.groupby("parameters").agg(x=("x", "mean"), mean=("mean", "mean"))
         if len(means) > 1:
             axes.plot(means.x, means["mean"], color=hue, lw=0.8, alpha=0.6, zorder=2)
@@ -355,7 +356,7 @@ def draw_scaling(frame: pd.DataFrame, width: str = "double") -> Figure:
         fontsize=size,
     )
     handles: list[Any] = [
-        style.mark(mark, hue, one, lw=0.8, ls="-") for one, (hue, mark) in looks.items()
+        style.mark(mark, hue, name, lw=0.8, ls="-") for name, (hue, mark) in looks.items()
     ]
     handles += [*style.hollow(models), style.chance_line("chance")]
     if HUMAN in set(frame.model):

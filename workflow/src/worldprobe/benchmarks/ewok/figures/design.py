@@ -1,5 +1,5 @@
-"""What drives accuracy, the paper's Figure 5: the items' design (A-C), the surface of their
-sentences (D-F), and its points.
+"""The features that drive accuracy, the paper's Figure 5: the items' design (A-C), the surface of
+their sentences (D-F), and its points.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import pandas as pd
 
 from worldprobe.benchmark import Display, Feature, figure
 from worldprobe.benchmarks.ewok.contracts import Correlations, FeatureMeans, Summaries
-from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words, over_versions, pick
+from worldprobe.benchmarks.ewok.options import EVAL_TYPE
+from worldprobe.benchmarks.ewok.selection import in_words, over_versions, pick
 from worldprobe.benchmarks.ewok.study import (
     has_logprobs,
     has_sentence_vectors,
@@ -104,12 +105,12 @@ def design_features(
     frame["is_untrained"] = frame.model.map(lambda model: roster[model].is_untrained)
     # "variable swap" is a context contrast and a target contrast: a group's place depends on its
     # panel.
-    places = {
+    positions = {
         f"{LETTERS[grouping]} {group}": i
         for grouping, groups in DESIGN.items()
         for i, group in enumerate(groups)
     }
-    frame["place"] = (frame.panel + " " + frame.group).map(places).fillna(0)
+    frame["place"] = (frame.panel + " " + frame.group).map(positions).fillna(0)
     return frame.sort_values(["panel", "place"], kind="stable")[list(COLUMNS)].reset_index(
         drop=True
     )
@@ -229,24 +230,24 @@ def _groups(axes: Axes, rows: pd.DataFrame, groups: tuple[str, ...], models: lis
             strict=True,
         )
     )
-    for place, group in enumerate(groups):
+    for centre, group in enumerate(groups):
         here = rows[rows.group == group]
         human = here[here.model == HUMAN]
         if len(human):
             low, high = float(human.low.iloc[0]), float(human.high.iloc[0])
             axes.fill_between(
-                [place - 0.46, place + 0.46], low, high, color=style.HUMAN_BAND, lw=0, zorder=0
+                [centre - 0.46, centre + 0.46], low, high, color=style.HUMAN_BAND, lw=0, zorder=0
             )
             axes.hlines(
                 human.value.iloc[0],
-                place - 0.46,
-                place + 0.46,
+                centre - 0.46,
+                centre + 0.46,
                 color=style.HUMAN_COLOUR,
                 lw=0.8,
                 zorder=1,
             )
         llm = here[here.model != HUMAN]
-        x = place + llm.model.map(offsets).astype(float)  # also where no model has such items
+        x = centre + llm.model.map(offsets).astype(float)  # also where no model has such items
         axes.vlines(x, llm.low, llm.high, color=llm.colour, lw=0.7, zorder=2)
         is_sure = ~style.lacks_interval(llm)
         looks: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.3, "zorder": 3}
@@ -257,7 +258,12 @@ def _groups(axes: Axes, rows: pd.DataFrame, groups: tuple[str, ...], models: lis
         if len(averaged) > 1 and is_sure[averaged.index].any():
             has_mean = True
             axes.hlines(
-                averaged.value.mean(), place - 0.46, place + 0.46, color="#C1272D", lw=1.0, zorder=4
+                averaged.value.mean(),
+                centre - 0.46,
+                centre + 0.46,
+                color="#C1272D",
+                lw=1.0,
+                zorder=4,
             )
     style.dash(axes, across=True)
     axes.set_xlim(-0.55, len(groups) - 0.45)

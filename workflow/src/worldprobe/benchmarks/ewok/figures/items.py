@@ -1,6 +1,4 @@
-"""What an item is made of, the paper's Figures 1 and 2. Sentences are drawn only where they are
-ours.
-"""
+"""Parts of an item, the paper's Figures 1 and 2. Sentences are drawn only if they are ours."""
 
 from __future__ import annotations
 
@@ -45,11 +43,11 @@ def sample_item(items: pd.DataFrame, provenance: Provenance) -> pd.DataFrame:
     is_plain = (items[list(PLAIN)] == pd.Series(PLAIN)).all(axis=1) & items.concept_b.notna()
     item = choose_items(items[is_plain] if is_plain.any() else items).iloc[0]
     is_shown = is_own(provenance.canary)
-    told = item[["item_id", "domain", "concept_a", "concept_b", *KIND]].to_dict()
-    told = {name: "" if is_absent(value) else value for name, value in told.items()}
-    told["fillers"] = _show_fillers(str(item["fillers"])) if is_shown else ""
+    row = item[["item_id", "domain", "concept_a", "concept_b", *KIND]].to_dict()
+    row = {name: "" if is_absent(value) else value for name, value in row.items()}
+    row["fillers"] = _show_fillers(str(item["fillers"])) if is_shown else ""
     pairs = [
-        told
+        row
         | {"context": context, "target": target}
         | {"context_text": item[f"context{context}"] if is_shown else ""}
         | {"target_text": item[f"target{target}"] if is_shown else ""}
@@ -75,7 +73,7 @@ def _show_fillers(fillers: str) -> str:
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A grid: contexts downwards, targets across, and in each cell whether the two fit."""
     size, total = style.label_size(width), style.WIDTHS[width]
-    told = frame.iloc[0]
+    row = frame.iloc[0]
     columns = [0.4 * total, *[0.3 * total - 0.04] * 2]
     targets, contexts = (
         frame.drop_duplicates(part).set_index(part)[f"{part}_text"]
@@ -83,11 +81,11 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     )
     heads = ["", *(_sentence(f"Target {n}", targets[n], size, columns[1]) for n in (1, 2))]
     sides = [_sentence(f"Context {n}", contexts[n], size, columns[0]) for n in (1, 2)]
-    heads[0] = _wrapped(_tags(told), size, columns[0])
+    heads[0] = _wrapped(_tags(row), size, columns[0])
     line = 1.45 * size / 72
     heights = [line * (max(text.count("\n") for text in heads) + 2)]
     heights += [line * (text.count("\n") + 2) for text in sides]
-    foot = _wrapped(f"Fillers: {told.fillers}", size, total - 0.1) if told.fillers else ""
+    foot = _wrapped(f"Fillers: {row.fillers}", size, total - 0.1) if row.fillers else ""
     below = line * (foot.count("\n") + 1.6) * bool(foot)
     figure = style.canvas(width, sum(heights) + below + 0.08)
     axes = style.axes_at(figure, 0.04, 0.04, total - 0.08, sum(heights))
@@ -103,14 +101,14 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     return figure
 
 
-def _tags(told: pd.Series) -> str:
-    contrast = f", contrast: {in_words(told.context_contrast)}" if told.context_contrast else ""
+def _tags(row: pd.Series) -> str:
+    contrast = f", contrast: {in_words(row.context_contrast)}" if row.context_contrast else ""
     return "\n".join(
         [
-            f"Domain: {in_words(told.domain)}",
-            f"Concepts: {show_concepts(told.concept_a, told.concept_b or None)}",
-            f"Contexts: {told.context_type}{contrast}",
-            f"Targets: {in_words(told.target_contrast)}",
+            f"Domain: {in_words(row.domain)}",
+            f"Concepts: {show_concepts(row.concept_a, row.concept_b or None)}",
+            f"Contexts: {row.context_type}{contrast}",
+            f"Targets: {in_words(row.target_contrast)}",
         ]
     )
 

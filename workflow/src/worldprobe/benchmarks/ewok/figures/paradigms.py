@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmark import Input, figure
+from worldprobe.benchmark import figure
 from worldprobe.benchmarks.ewok import selection
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES, Agreements, Summaries
-from worldprobe.benchmarks.ewok.study import has_both_paradigms, has_both_ways, has_logprobs
-from worldprobe.benchmarks.ewok.tables.people import HUMAN_STATISTICS
+from worldprobe.benchmarks.ewok.options import SETUP
+from worldprobe.benchmarks.ewok.study import has_both_paradigms, has_logprobs
 from worldprobe.benchmarks.ewok.vocabulary import PARADIGMS, TITLES
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.report import style
@@ -59,7 +59,7 @@ PARADIGM_COLUMNS = (
         " Like Figure 6 of the EWoK paper."
     ),
     when=(has_logprobs, has_both_paradigms),
-    options=[selection.SETUP],
+    options=[SETUP],
 )
 def paradigms(
     summaries: pd.DataFrame, roster: Roster, setup: str = "constrained_two"
@@ -97,7 +97,7 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
     tall = min(0.2, max(0.13, 2.6 / len(models))) * len(models) + 0.08
     left = style.widest(names.values(), size) + 0.12
     figure, (axes,), _ = style.grid(width, 1, 1, tall, left, head=0.12, foot=0.62)
-    place = {model: number for number, model in enumerate(models)}
+    positions = {model: number for number, model in enumerate(models)}
     style.people(axes, frame)
     for number in range(len(models)):
         axes.axhline(number, color=style.RULE, lw=0.4, zorder=0.2)
@@ -105,7 +105,7 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
     paradigms = [paradigm for paradigm in PARADIGMS if paradigm in set(frame.paradigm)]
     for number, paradigm in enumerate(paradigms):
         rows = frame[(frame.paradigm == paradigm) & (frame.model != HUMAN)]
-        y = rows.model.map(place) + 0.2 * (number - (len(paradigms) - 1) / 2)
+        y = rows.model.map(positions) + 0.2 * (number - (len(paradigms) - 1) / 2)
         looks: dict[str, Any] = {"marker": MARKERS[paradigm], "certain": ("ci_low", "ci_high")}
         style.dots(axes, y, rows, COLOURS[paradigm], ends=("low", "high"), **looks)
     axes.set_xlim(*style.fitting_limits(frame, ["mean", "low", "high"]))
@@ -133,7 +133,7 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
         " Like Figure 7 of the EWoK paper."
     ),
     when=has_both_paradigms,
-    options=[selection.SETUP],
+    options=[SETUP],
 )
 def agreement(
     agreements: pd.DataFrame, roster: Roster, setup: str = "constrained_two"
@@ -168,7 +168,7 @@ def agreement(
 def draw_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A small matrix per model; the diagonal is agreement, and its sum is given below the name."""
     shown = style.names(frame)
-    levels = _levels(frame)
+    levels = preference_levels(frame)
     if len(set(shown) - {HUMAN}) == 2:  # one model: the pooled matrix says the same
         del shown[POOLED]
     columns = min(6 if width == "double" else 3, len(shown))
@@ -185,9 +185,11 @@ def draw_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes = style.axes_at(
             figure, left + column * (side + gap), top + head + row * (side + head), side, side
         )
-        values, counts = (_matrix(frame[frame.model == model], of, levels) for of in ("share", "n"))
+        values, counts = (
+            preference_matrix(frame[frame.model == model], of, levels) for of in ("share", "n")
+        )
         texts = [[f"{100 * share:.0f}" for share in row] for row in values]
-        _draw_matrix(axes, values, levels, LABELS, size, texts, min(size, cell * 26))
+        draw_preferences(axes, values, levels, LABELS, size, texts, min(size, cell * 26))
         axes.tick_params(axis="x", bottom=False, labelbottom=number + columns >= len(shown), pad=1)
         axes.tick_params(axis="y", labelleft=column == 0)
         for label in axes.get_xticklabels():
@@ -196,7 +198,7 @@ def draw_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.set_title(
             title, fontsize=size, fontweight="bold" if model == POOLED else "normal", pad=9.5
         )
-        agreed, both = _agreeing(counts, levels)
+        agreed, both = count_agreeing(counts, levels)
         share = f"{agreed / both:.0%} agree" if both else ""
         axes.text(
             0,
@@ -217,66 +219,7 @@ def draw_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
     return figure
 
 
-@figure(
-    inputs=[
-        Input(Agreements, "human/agreements.parquet", name="human_agreements"),
-        HUMAN_STATISTICS,
-    ],
-    title="People, Likert and Choice",
-    section="people",
-    caption=(
-        "Context that people chose against the context with higher Likert ratings by other people,"
-        " in percent of targets. No preference: mean ratings less than 1 apart, or a mean choice"
-        " within 0.2 of the middle. Like Figure 7 of the EWoK paper."
-    ),
-    when=has_both_ways,
-)
-def human_agreement(
-    agreements: pd.DataFrame, statistics: pd.DataFrame, roster: Roster
-) -> pd.DataFrame:
-    """Counts and shares of every pair of preferences, with the people's name and Pearson's r of the
-    two ways in every row.
-    """
-    known = statistics.loc[statistics["quantity"] == "likert_choice_r", "value"]
-    frame = agreements[["likert", "choice", "n", "share"]].copy()
-    return frame.assign(
-        name=roster[HUMAN].name, r=float(known.iloc[0]) if len(known) else float("nan")
-    )
-
-
-@human_agreement.drawn_by
-def draw_human_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """The matrix with percentages and counts; a row or column that nobody falls into is left out if
-    it means not asked.
-
-    However wide the page is, nine cells need no more than one column.
-    """
-    levels, size = _levels(frame), style.BODY
-    left, top, foot = 0.98, 0.34, 0.42
-    side = style.WIDTHS["single"] - left - 0.12
-    figure = style.canvas("single", top + side + foot)
-    axes = style.axes_at(figure, left, top, side, side)
-    values, counts = (_matrix(frame, of, levels) for of in ("share", "n"))
-    labels = LABELS | {"missing": "not asked"}
-    texts = [
-        [f"{100 * share:.1f}%\n{n:,.0f}" for share, n in zip(*row, strict=True)]
-        for row in zip(values, counts, strict=True)
-    ]
-    _draw_matrix(axes, values, levels, labels, size, texts, size + 0.5)
-    axes.set_xlabel("chosen outright", fontsize=size + 1, labelpad=6)
-    axes.set_ylabel("implied by Likert ratings", fontsize=size + 1, labelpad=6)
-    agreed, both = _agreeing(counts, levels)
-    words = (
-        f"{agreed / both:.1%} of {both:,.0f} targets agree"
-        if both
-        else "no target was asked in both ways"
-    )
-    r = float(frame["r"].iloc[0])
-    axes.set_title(words + ("" if np.isnan(r) else f"; r = {r:.2f}"), fontsize=size + 1, pad=8)
-    return figure
-
-
-def _levels(frame: pd.DataFrame) -> list[str]:
+def preference_levels(frame: pd.DataFrame) -> list[str]:
     """The preferences, "missing" only where there are any."""
     seen = frame[frame.n > 0]
     return [
@@ -286,18 +229,19 @@ def _levels(frame: pd.DataFrame) -> list[str]:
     ]
 
 
-def _matrix(frame: pd.DataFrame, values: str, levels: list[str]) -> np.ndarray:
+def preference_matrix(frame: pd.DataFrame, values: str, levels: list[str]) -> np.ndarray:
+    """A column of pairs of preferences as a matrix, Likert in rows."""
     wide = frame.pivot(index="likert", columns="choice", values=values)
     return wide.reindex(index=levels, columns=levels).to_numpy(dtype=float)
 
 
-def _agreeing(counts: np.ndarray, levels: list[str]) -> tuple[float, float]:
+def count_agreeing(counts: np.ndarray, levels: list[str]) -> tuple[float, float]:
     """How many targets agree, of how many with a preference in both ways."""
-    both = [place for place, level in enumerate(levels) if level != "missing"]
+    both = [index for index, level in enumerate(levels) if level != "missing"]
     return float(np.nansum(np.diag(counts)[both])), float(np.nansum(counts[np.ix_(both, both)]))
 
 
-def _draw_matrix(
+def draw_preferences(
     axes: Axes,
     values: np.ndarray,
     levels: list[str],

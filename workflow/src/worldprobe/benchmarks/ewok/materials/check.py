@@ -1,4 +1,4 @@
-"""What does not fit together in materials: concepts, targets, contexts and fillers."""
+"""Checks that the parts of materials fit together: concepts, targets, contexts and fillers."""
 
 from __future__ import annotations
 
@@ -79,19 +79,19 @@ def _check_families(materials: Materials, slots: _SlotCheck) -> None:
                 problems.error(
                     base.place, "two of its levels are the same.", "Number them differently."
                 )
-            for pair, place in (
+            for pair, line in (
                 (base.targets, base.place),
                 *((level.contexts, level.place) for level in base.levels),
             ):
                 if pair[0] == pair[1]:
                     problems.error(
-                        place, "the two sentences are the same.", "Write two that differ."
+                        line, "the two sentences are the same.", "Write two that differ."
                     )
                 for text in pair:
-                    slots.check(text, place)
+                    slots.check(text, line)
 
 
-def check_versions(
+def warn_of_few_fillers(
     domains: dict[str, list[OpenTemplate]], fillers: Fillers, versions: int, problems: Problems
 ) -> None:
     """Warn of slots that have too few fillers for so many versions of the fixed filling."""
@@ -102,9 +102,9 @@ def check_versions(
         count = len(fillers.options(key))
         enough = enough_for(count)
         if count > 1 and enough < versions:
-            place = MaterialsLine(fillers.classes[key.filler_class].place.file)
+            line = MaterialsLine(fillers.classes[key.filler_class].place.file)
             problems.warn(
-                place,
+                line,
                 f"{count} fillers meet {{{key}}}: enough for {enough} versions, not {versions}.",
                 "Add more fillers.",
             )
@@ -161,9 +161,9 @@ def _check_targets(domain: Domain, kinds: set[str], slots: _SlotCheck, problems:
         slots.check(target.pattern, target.place)
         for kind in sorted(kinds):
             for criterion in target.criteria:
-                known = (*attributes_of(kind), *sorted(domain.flags))
-                if criterion and criterion not in known:
-                    near = did_you_mean(criterion, known, f"; known are {', '.join(known)}.")
+                criteria = (*attributes_of(kind), *sorted(domain.flags))
+                if criterion and criterion not in criteria:
+                    near = did_you_mean(criterion, criteria, f"; known are {', '.join(criteria)}.")
                     problem = (
                         f'the criterion "{criterion}" is nothing that a concept of kind {kind}'
                         f" has{near}"
@@ -187,8 +187,8 @@ def _check_targets(domain: Domain, kinds: set[str], slots: _SlotCheck, problems:
 
 def _check_probe(probe: Probe, slots: _SlotCheck, problems: Problems) -> None:
     slots.check(probe.pattern, probe.place)
-    places = _PLACE.findall(probe.pattern)
-    for name in places:
+    placeholders = _PLACE.findall(probe.pattern)
+    for name in placeholders:
         if not _SEGMENT.fullmatch(name):
             problem = f"{{{name}}} means nothing in a context."
             problems.error(
@@ -196,7 +196,7 @@ def _check_probe(probe: Probe, slots: _SlotCheck, problems: Problems) -> None:
                 problem,
                 "Write {segment1}, {segment2}, ...; slots go in square brackets.",
             )
-    needed = max((int(name[7:]) for name in places if _SEGMENT.fullmatch(name)), default=0)
+    needed = max((int(name[7:]) for name in placeholders if _SEGMENT.fullmatch(name)), default=0)
     if not probe.segments:
         problems.refuse(probe.place, "has no segments, so it yields no context.", "Add a segment.")
     for segment in probe.segments:

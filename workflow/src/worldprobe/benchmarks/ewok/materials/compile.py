@@ -86,7 +86,7 @@ def targets_for(
             try:
                 serves = not criterion or all(concept.has(criterion, rules) for concept in concepts)
             except KeyError as error:
-                known = attributes_of(
+                attributes = attributes_of(
                     kind := next(
                         c.kind
                         for c in concepts
@@ -96,7 +96,7 @@ def targets_for(
                 raise UserError(
                     target.place,
                     f'the criterion "{criterion}" is nothing that a {kind} concept'
-                    f" has{did_you_mean(criterion, known)}",
+                    f" has{did_you_mean(criterion, attributes)}",
                     "Use an attribute of this domain's concepts.",
                 ) from error
             if serves:
@@ -189,18 +189,18 @@ def compile_templates(materials: Materials) -> pd.DataFrame:
 
 def without_template(materials: Materials) -> list[MaterialsLine]:
     """The places of pairs of concepts, of contexts and of concepts that make no template."""
-    places = []
+    lines = []
     for domain in materials.domains:
         unnamed = dict(domain.concepts)
         for meta in domain.meta_templates:
             fitting = {id(segment) for _, _, segment, *_ in _fitting(domain, meta, materials.rules)}
             contexts = [segment for probe in meta.probes for segment in probe.segments]
             unused = [segment.place for segment in contexts if id(segment) not in fitting]
-            places += unused if fitting else [meta.place]
+            lines += unused if fitting else [meta.place]
             for name in (meta.concept_a, meta.concept_b):
                 unnamed.pop(name or "", None)
-        places += [concept.place for concept in unnamed.values()]
-    return places
+        lines += [concept.place for concept in unnamed.values()]
+    return lines
 
 
 #: Where the numbers of bases begin, so that no template of a family has the id of another template
@@ -225,7 +225,7 @@ def compile_families(materials: Materials) -> pd.DataFrame:
             numbers[base.domain] += 1
             target1, target2 = map(braces, base.targets)
             bare = {
-                KEY.sub(lambda found: slot_class(found[1]), target) for target in (target1, target2)
+                KEY.sub(lambda match: slot_class(match[1]), target) for target in (target1, target2)
             }
             contrast = "variable swap" if len(bare) == 1 else "concept swap"
             for number, level in enumerate(base.levels, start=1):
@@ -241,9 +241,9 @@ def compile_families(materials: Materials) -> pd.DataFrame:
                     label,
                     base.context_type or "indirect",
                 )
-                place = (f"{base.domain}_{unit}_{number}", base.domain, unit, number)
+                identity = (f"{base.domain}_{unit}_{number}", base.domain, unit, number)
                 rows.append(
-                    (*place, *template, f"{base.domain}_{unit}", family, base.name, level.level)
+                    (*identity, *template, f"{base.domain}_{unit}", family, base.name, level.level)
                 )
     columns = [
         "template_id",
@@ -340,10 +340,10 @@ def _segments(probe: Probe, rules: Rules) -> Iterator[tuple[Segment, str]]:
     """A probe's segments, each with its context type: its own, else the probe's."""
     context_type = probe.context_type
     for segment in probe.segments:
-        own = segment.context_type or context_type
-        yield segment, "direct" if own == "direct" else "indirect"
+        kind = segment.context_type or context_type
+        yield segment, "direct" if kind == "direct" else "indirect"
         if rules.leaking_type:
-            context_type = own
+            context_type = kind
 
 
 def _templates(
@@ -445,8 +445,8 @@ def context_sentence(pattern: str, texts: Sequence[str] | None, segment: Segment
         UserError: the pattern has more places than the segment has texts.
     """
 
-    def text(found: re.Match[str]) -> str:
-        number = int(found[1])
+    def text(match: re.Match[str]) -> str:
+        number = int(match[1])
         if texts is None or not 1 <= number <= len(texts):
             raise UserError(
                 segment.place,

@@ -85,7 +85,7 @@ class Problems(list[Problem]):
             self.append(problem)
 
     def errors(self) -> list[Problem]:
-        """What stops a build."""
+        """The problems that stop a build."""
         return [p for p in self if p.is_error]
 
     def add(
@@ -131,16 +131,16 @@ class _Texts(LOADER):  # type: ignore[misc, valid-type]
     """Reads every key as text, and every value except null."""
 
     yaml_implicit_resolvers = {
-        start: [(tag, form) for tag, form in known if tag in (_BOOL, _NULL)]
-        for start, known in LOADER.yaml_implicit_resolvers.items()
+        start: [(tag, form) for tag, form in forms if tag in (_BOOL, _NULL)]
+        for start, forms in LOADER.yaml_implicit_resolvers.items()
     }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 key.tag = _STR
-        found: dict[Hashable, Any] = super().construct_mapping(node, deep)
-        return found
+        mapping: dict[Hashable, Any] = super().construct_mapping(node, deep)
+        return mapping
 
 
 _Texts.add_constructor(_BOOL, lambda _, node: _Bare(node.value))
@@ -165,21 +165,22 @@ def _text(value: Any, context: ValidationInfo) -> Any:
 def texts(value: Any, context: ValidationInfo) -> Any:
     """One text or a list of them."""
     if isinstance(value, list):
-        return [text for one in value if (text := _text(one, context)) is not None]
+        return [text for entry in value if (text := _text(entry, context)) is not None]
     text = _text(value, context)
     return [text] if isinstance(text, str) else text
 
 
 def _text_or_texts(value: Any, context: ValidationInfo) -> Any:
-    found = (texts if isinstance(value, list) else _text)(value, context)
+    content = (texts if isinstance(value, list) else _text)(value, context)
     if not all(
-        isinstance(one, str) for one in (found if isinstance(found, list) else [found or ""])
+        isinstance(text, str)
+        for text in (content if isinstance(content, list) else [content or ""])
     ):
         raise ValueError(
             "is neither a text nor a list of texts.",
             "Write a text, or a list with a dash before each text.",
         )
-    return found
+    return content
 
 
 def _flag(value: Any) -> bool:
@@ -249,22 +250,22 @@ def parse_entry(
         try:
             return kind.model_validate(_placed(value, keys, source), context=rules)
         except ValidationError as error:
-            found = error.errors(include_url=False)
-        for one in found:
-            is_unknown = one["type"] == "extra_forbidden"
+            errors = error.errors(include_url=False)
+        for fault in errors:
+            is_unknown = fault["type"] == "extra_forbidden"
             lines = {
                 at[len(keys) :]: line
                 for at, line in source.lines.items()
                 if at[: len(keys)] == keys
             }
             problems.add(
-                complaint(one, kind, [Source(source.name, None, lines)]),
+                complaint(fault, kind, [Source(source.name, None, lines)]),
                 problems.refuse if is_unknown else None,
             )
-        if not problems.is_lenient or any(one["type"] != "extra_forbidden" for one in found):
+        if not problems.is_lenient or any(fault["type"] != "extra_forbidden" for fault in errors):
             return None
-        for one in found:
-            *above, last = one["loc"]
+        for fault in errors:
+            *above, last = fault["loc"]
             inner = value
             for key in above:
                 inner = inner[key]
@@ -274,10 +275,10 @@ def parse_entry(
 def _placed(value: Any, keys: Keys, source: Source) -> Any:
     """A value whose mappings state their places: that of their pattern, if they have one."""
     if isinstance(value, list):
-        return [_placed(one, (*keys, number), source) for number, one in enumerate(value)]
+        return [_placed(part, (*keys, number), source) for number, part in enumerate(value)]
     if not isinstance(value, dict):
         return value
     line = source.lines.get((*keys, "pattern"), source.lines.get(keys, 0))
-    return {key: _placed(one, (*keys, key), source) for key, one in value.items()} | {
+    return {key: _placed(part, (*keys, key), source) for key, part in value.items()} | {
         "\0place": MaterialsLine(source.name, line)
     }

@@ -37,15 +37,15 @@ def repeated_versions(items: pd.DataFrame) -> dict[int, int]:
     """Versions whose texts are all those of an earlier version, template by template -> the earlier
     one.
     """
-    known: dict[tuple[object, ...], int] = {}
-    found = {}
+    seen: dict[tuple[object, ...], int] = {}
+    repeats = {}
     for version, rows in items.sort_values(["domain", "meta_template", "template"]).groupby(
         "version", sort=True
     ):
-        first = known.setdefault(tuple(rows[list(TEXTS)].to_numpy().ravel()), int(str(version)))
+        first = seen.setdefault(tuple(rows[list(TEXTS)].to_numpy().ravel()), int(str(version)))
         if first != version:
-            found[int(str(version))] = first
-    return found
+            repeats[int(str(version))] = first
+    return repeats
 
 
 def write_stream(
@@ -71,11 +71,11 @@ def write_stream(
         while batch := list(itertools.islice(taken, ROWS_TOGETHER)):
             frame = items_table(batch)
             pickle.dump(frame, spool)
-            places = frame[_ORDER].itertuples(index=False, name=None)
-            for texts, place in zip(frame[list(TEXTS)].to_numpy(), places, strict=True):
+            keys = frame[_ORDER].itertuples(index=False, name=None)
+            for texts, key in zip(frame[list(TEXTS)].to_numpy(), keys, strict=True):
                 digest = hashlib.blake2b("\0".join(texts).encode(), digest_size=16).digest()
                 digests.append(digest)
-                first[digest] = min(place, first.get(digest, place))
+                first[digest] = min(key, first.get(digest, key))
         if not digests:
             raise UserError(
                 "items",

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from worldprobe.benchmarks.ewok.materials.documents import MaterialsLine, Problems
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.slots import UNSEEN, Key
 from worldprobe.commented_csv import check_separator, read_rows, without_empty_columns
 from worldprobe.errors import UserError, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: The filler that the original reserves for the restriction is_magnet=true.
 MAGNET = "the magnet"
@@ -51,13 +56,54 @@ class FillerClass:
     place: MaterialsLine = field(compare=False)
 
 
+@dataclass(frozen=True)
+class FillersOfTemplates:
+    """The fillers of templates. They take the place of ``Materials`` where nothing else of these is
+    needed.
+
+    Attributes:
+        fillers: by class.
+        rules: which behaviours of the original are kept.
+        problems: what is wrong so far.
+    """
+
+    fillers: dict[str, FillerClass]
+    rules: Rules
+    problems: Problems
+
+
+def fillers_table(classes: Mapping[str, FillerClass]) -> pd.DataFrame:
+    """Classes of fillers as a table (``contracts.FillerRows``)."""
+    import pandas as pd
+
+    rows = [
+        (name, filler.text, json.dumps(filler.columns, ensure_ascii=False))
+        for name, filler_class in classes.items()
+        for filler in filler_class.fillers
+    ]
+    table = pd.DataFrame(rows, columns=["filler_class", "text", "restrictions"])
+    return table.assign(number=range(1, len(table) + 1))
+
+
+def classes_in(table: pd.DataFrame) -> dict[str, FillerClass]:
+    """The classes of fillers in a table (``contracts.FillerRows``)."""
+    classes = {}
+    for name, rows in table.groupby("filler_class", sort=False):
+        texts = zip(rows["text"], rows["restrictions"], strict=True)
+        fillers = tuple(Filler(str(text), json.loads(columns)) for text, columns in texts)
+        line = MaterialsLine(f"fillers/filler-{name}.csv")
+        classes[str(name)] = FillerClass(str(name), tuple(fillers[0].columns), fillers, line)
+    return classes
+
+
 def values_of(classes: Mapping[str, FillerClass]) -> dict[str, dict[str, set[str]]]:
     """Class -> what its fillers can be restricted by -> the values that occur."""
     return {
         name: {
-            column: {filler.columns[column] for filler in known.fillers} for column in known.columns
+            column: {filler.columns[column] for filler in filler_class.fillers}
+            for column in filler_class.columns
         }
-        for name, known in classes.items()
+        for name, filler_class in classes.items()
     }
 
 
@@ -140,7 +186,7 @@ def _order(count: int) -> tuple[int, ...]:
 
 
 class Fillers:
-    """Which fillers may fill a slot key, in the one order that all keys of a class share."""
+    """The fillers that fit a slot key, in the one order that all keys of a class share."""
 
     def __init__(self, classes: dict[str, FillerClass], rules: Rules) -> None:
         self.classes, self.rules = classes, rules
@@ -155,12 +201,12 @@ class Fillers:
         """
         if name not in self._shuffled:
             if name not in self.classes:
-                known = did_you_mean(
+                hint = did_you_mean(
                     name, self.classes, f"; there are {', '.join(sorted(self.classes))}."
                 )
                 raise UserError(
                     "fillers",
-                    f'there is no filler class "{name}"{known}',
+                    f'there is no filler class "{name}"{hint}',
                     "Give the materials that the templates come from.",
                 )
             fillers = self.classes[name].fillers

@@ -226,8 +226,8 @@ def fill_families(
             for number, filling in enumerate(sampler.sample(max(numbers) + 1)):
                 if number in numbers:
                     for level in base:
-                        own: dict[str, str] = {key: filling[key] for key in level.keys}
-                        yield item_row(level, number, own, fillers.rules)
+                        fillings: dict[str, str] = {key: filling[key] for key in level.keys}
+                        yield item_row(level, number, fillings, fillers.rules)
 
 
 def item_row(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.materials.marks import template_keys as keys_of
+from worldprobe.benchmarks.ewok.materials.marks import digest_templates as keys_of
 from worldprobe.benchmarks.ewok.materials.release_filter import exchange_targets
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.commented_csv import read_frame
@@ -111,11 +111,11 @@ def apply_flags(items: pd.DataFrame, flags: pd.DataFrame) -> pd.DataFrame:
         UserError: no item is left.
     """
     verdict = dict(zip(flags["template_id"], flags["verdict"], strict=True))
-    found = items["item_id"].str.rpartition("_v")[0].map(verdict)
-    kept = items[(found != "exclude").to_numpy()]
+    verdicts = items["item_id"].str.rpartition("_v")[0].map(verdict)
+    kept = items[(verdicts != "exclude").to_numpy()]
     if kept.empty:
         raise UserError("--flags", "all items are excluded.", "Keep some templates.")
-    return exchange_targets(kept, (found[kept.index] == "reverse").to_numpy())
+    return exchange_targets(kept, (verdicts[kept.index] == "reverse").to_numpy())
 
 
 def template_keys(templates: pd.DataFrame) -> dict[str, str]:

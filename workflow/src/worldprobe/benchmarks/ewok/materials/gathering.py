@@ -1,6 +1,4 @@
-"""What an items table states about its filling, and what the tables of several versions have in
-common.
-"""
+"""Provenance of an items table's filling, and of several versions' tables together."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ _SHARED = ("compat", "mode", "swap", "filter", "limit", "flags")
 
 
 def filling_details(filling: Filling, is_part: bool) -> dict[str, Any]:
-    """What an items table states about its filling.
+    """Provenance details of an items table's filling.
 
     Args:
         filling: how it was filled.
@@ -40,7 +38,7 @@ def filling_details(filling: Filling, is_part: bool) -> dict[str, Any]:
 
 
 def gather_provenance(parts: Sequence[tuple[str, Provenance]]) -> Provenance:
-    """What the versions' tables have in common, with the versions of all of them.
+    """Provenance that the versions' tables have in common, with the versions of all of them.
 
     Args:
         parts: paths of the tables and their provenance.
@@ -77,8 +75,8 @@ def gather_provenance(parts: Sequence[tuple[str, Provenance]]) -> Provenance:
                     "Fill all versions with the same options from the same templates and"
                     " materials.",
                 )
-        own = list(part.details.get("versions") or range(part.details.get("per_template", 0)))
-        for number in own:
+        versions = list(part.details.get("versions") or range(part.details.get("per_template", 0)))
+        for number in versions:
             if number in numbers:
                 raise UserError(
                     path,
@@ -87,7 +85,7 @@ def gather_provenance(parts: Sequence[tuple[str, Provenance]]) -> Provenance:
                 )
             numbers[number] = path
         for template, count in part.details.get("fewer_items", {}).items():
-            missing[template] += len(own) - count
+            missing[template] += len(versions) - count
     asked = sorted(numbers)
     details = {key: first.details[key] for key in (*_SHARED, *SIZES) if key in first.details}
     is_whole_sample = details["mode"] == "independent" and asked == list(range(len(asked)))
@@ -100,7 +98,7 @@ def gather_provenance(parts: Sequence[tuple[str, Provenance]]) -> Provenance:
 
 
 def _common(part: Provenance) -> dict[str, object]:
-    """What tables that belong together have in common."""
+    """Provenance that tables which belong together have in common."""
     return {
         **{f"--{key}": part.details.get(key) for key in _SHARED},
         "--seed": part.seed,

@@ -10,6 +10,7 @@ import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials.compile import of_families
 from worldprobe.benchmarks.ewok.materials.duplicates import flag_duplicates, write_stream
+from worldprobe.benchmarks.ewok.materials.fillers import FillersOfTemplates
 from worldprobe.benchmarks.ewok.materials.filling import (
     COLUMNS,
     Filling,
@@ -31,13 +32,13 @@ _PLACE = ["domain", "meta_template", "template"]
 
 
 def fill_items(
-    templates: pd.DataFrame, materials: Materials, filling: Filling
+    templates: pd.DataFrame, materials: Materials | FillersOfTemplates, filling: Filling
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     """All items of the versions asked for, before the release filter and without ``duplicate_of``.
 
     Args:
         templates: the templates table, compiled from these materials.
-        materials: where the fillers come from; free of errors.
+        materials: where the fillers come from, or these alone; free of errors.
         filling: how.
 
     Returns:
@@ -72,7 +73,11 @@ def fill_items(
 
 
 def stream_items(
-    templates: pd.DataFrame, materials: Materials, filling: Filling, path: Path, made: Provenance
+    templates: pd.DataFrame,
+    materials: Materials | FillersOfTemplates,
+    filling: Filling,
+    path: Path,
+    made: Provenance,
 ) -> tuple[int, int]:
     """Sample items each on their own and write the table, however long, in little memory; see
     ``fill_items``.

@@ -1,5 +1,5 @@
-"""What materials list of templates: which depend on a culture, and where the relatedness of words
-misleads.
+"""Marks of templates, from lists in the materials: culture-bound ones, and those where the
+relatedness of words misleads.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ def _culture_bound(templates: pd.DataFrame, source: MaterialsFiles) -> list[str 
         KEY.sub(" ", " ".join(row))
         for row in zip(*(templates[text] for text in TEXTS), strict=True)
     )
-    found = [
+    kinds_by_item = [
         [str(kind) for kind, pattern in patterns.items() if pattern.search(text)] for text in texts
     ]
-    return [",".join(kinds) or None for kinds in found]
+    return [",".join(kinds) or None for kinds in kinds_by_item]
 
 
 def _adversarial(templates: pd.DataFrame, source: MaterialsFiles) -> list[str]:
     listed = set(source.read_list(ADVERSARIAL, ("key",))["key"])
-    return [INSIDE if key in listed else OUTSIDE for key in template_keys(templates)]
+    return [INSIDE if key in listed else OUTSIDE for key in digest_templates(templates)]
 
 
-def template_keys(templates: pd.DataFrame) -> list[str]:
+def digest_templates(templates: pd.DataFrame) -> list[str]:
     """The key of each template."""
     return [template_key(texts) for texts in zip(*(templates[text] for text in TEXTS), strict=True)]
 

@@ -62,22 +62,20 @@ class MaterialsFiles:
         self.path = Path(path)
         self._archive = Archive(path, password, _PASSWORD_HINT)
         self._contents: dict[str, bytes] = {}
-        roots = {
-            name[: -len(rest)]
-            for name in self._archive.names
-            for rest in [_below_root(name)]
-            if rest
-        }
+        roots = set()
+        for name in self._archive.names:
+            if rest := _below_root(name):
+                roots.add(name[: -len(rest)])
         if len(roots) != 1:
             none = "contains no folder contexts/ with files context-<domain>-<subdomain>.yml"
-            found = (
+            problem = (
                 f"contains several materials: {', '.join(sorted(root or './' for root in roots))}"
                 if roots
                 else none
             )
             raise UserError(
                 self.path,
-                f"{found}.",
+                f"{problem}.",
                 "Give the folder that contains contexts/, concepts/, targets/ and fillers/.",
             )
         self._root = roots.pop()
@@ -173,7 +171,7 @@ TEXT_KEYS = (*ALWAYS, *_FORMS)
 
 @cache
 def concept_class(kind: str, flags: frozenset[str] = frozenset()) -> type[Entry]:
-    """What entries of a kind of concepts may say, with the flags that their materials add."""
+    """Schema of the entries of a kind of concepts, with the flags that their materials add."""
     fields: dict[str, Any] = {
         key: (OptionalText if key in TEXT_KEYS else Flag, None) for key in (*KEYS[kind], *flags)
     }
@@ -241,7 +239,7 @@ def concept_kind(concept_type: str, domain: str) -> str:
 
 
 def attributes_of(kind: str) -> tuple[str, ...]:
-    """What targets may ask of concepts of a kind."""
+    """Attributes of concepts of a kind that targets may ask for."""
     return (*ALWAYS, *_FLAGS, *_FORMS, *(_AGENT_FLAGS if kind == "agent property" else ()))
 
 
@@ -290,8 +288,8 @@ ContextType = Annotated[Literal["direct", "indirect"] | None, OptionalText.__met
 
 
 def _criteria(value: Any, context: ValidationInfo) -> Any:
-    found = texts(value, context) or [""]
-    return [text.replace("-", "_") for text in found] if isinstance(found, list) else found
+    criteria = texts(value, context) or [""]
+    return [text.replace("-", "_") for text in criteria] if isinstance(criteria, list) else criteria
 
 
 class Target(Entry):
@@ -315,8 +313,8 @@ class Target(Entry):
 
 
 class Segment(Entry):
-    """What fills a probe's ``{segment1}``, ... for concept A and for concept B (None: there is no
-    second text).
+    """Texts of a probe's ``{segment1}``, ... for concept A and for concept B. None: there is no
+    second text.
     """
 
     texts_a: OptionalTexts = Field(alias="segmentA")
@@ -444,8 +442,8 @@ def read_materials(
 
     fillers: dict[str, FillerClass] = {}
     for file in source.names:
-        if found := re.fullmatch(r"fillers/filler-(.+)\.csv", file):
-            fillers[found[1]] = read_filler_class(file, found[1], content(file), problems, rules)
+        if match := re.fullmatch(r"fillers/filler-(.+)\.csv", file):
+            fillers[match[1]] = read_filler_class(file, match[1], content(file), problems, rules)
     domains = []
     spelt: dict[str, str] = {}
     for file in source.names:
@@ -453,10 +451,10 @@ def read_materials(
             problems.error(
                 MaterialsLine(file), 'ends in ".yaml"; only ".yml" is read.', "Rename it."
             )
-        found = re.fullmatch(r"contexts/context-(.+)\.yml", file)
-        if not found:
+        match = re.fullmatch(r"contexts/context-(.+)\.yml", file)
+        if not match:
             continue
-        name = found[1]
+        name = match[1]
         if not re.fullmatch("[A-Za-z0-9]+-[A-Za-z0-9]+", name):
             fix = "Rename it; both parts consist of letters a-z and digits."
             problems.error(
@@ -566,21 +564,21 @@ class _Reader:
             kind: their class.
             above: the only key of the file, if the list is below one.
         """
-        found = (
+        parsed = (
             parse_entry(kind, self.source, keys, self.problems, self.rules)
             for keys in self._places(*above)
         )
-        return tuple(entry for entry in found if entry is not None)
+        return tuple(entry for entry in parsed if entry is not None)
 
     def added_flags(self, criteria: Set[str]) -> frozenset[str]:
-        """What concepts state and targets ask for that EWoK's own materials do not know."""
-        found = self.source.document if isinstance(self.source.document, list) else []
-        entries = [entry for entry in found if isinstance(entry, dict)]
+        """Flags that concepts state, targets ask for and EWoK's own materials do not have."""
+        document = self.source.document if isinstance(self.source.document, list) else []
+        entries = [entry for entry in document if isinstance(entry, dict)]
         stated = {str(key).replace("-", "_") for entry in entries for key in entry}
-        known = {*TEXT_KEYS, *_FLAGS, *_AGENT_FLAGS, *KEYS["relation"]}
+        keys = {*TEXT_KEYS, *_FLAGS, *_AGENT_FLAGS, *KEYS["relation"]}
         return frozenset(
             name
-            for name in (stated & criteria) - known
+            for name in (stated & criteria) - keys
             if name.isidentifier() and not name.startswith("_")
             if not name.endswith(("_form", "_concepts")) and not hasattr(Entry, name)
             if name not in Entry.model_fields

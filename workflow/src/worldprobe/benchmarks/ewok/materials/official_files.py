@@ -1,10 +1,7 @@
-"""Items in the original's own file format: read from CSV or the hub's Parquet, and written for
-tools that expect it.
-"""
+"""Items in the original's own file format, read from CSV or the hub's Parquet."""
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 import zipfile
@@ -40,74 +37,6 @@ DESIGN = {
     "ContextDiff": "context_contrast",
     "ContextType": "context_type",
 }
-_HEADER = (
-    "MetaTemplateID",
-    "TemplateID",
-    "PairID",
-    "Domain",
-    *DESIGN,
-    "TemplateName",
-    "TemplateIndex",
-    "ItemTags",
-)
-
-
-def official_files(
-    items: pd.DataFrame,
-    templates: pd.DataFrame,
-    canary: str | None,
-    sampled_version: int | None = None,
-) -> Iterator[tuple[str, str]]:
-    """One CSV file per version and domain: its name (``version-0/testsuite-garden_work.csv``) and
-    its text.
-
-    Args:
-        items: the items table.
-        templates: the templates they come from, for their place in the original's template files.
-        canary: goes first, as the original has it.
-        sampled_version: the items are samples of the original's sampling mode in this version (our
-            seed): all samples of a template follow one another in one file. None: a file per
-            version.
-
-    Raises:
-        UserError: no items, or templates of others.
-    """
-    if items.empty:
-        raise UserError("items", "the table has no rows.", "Give a table with items.")
-    names = items["item_id"].str.rpartition("_v")[0]
-    unknown = sorted(set(names) - set(templates["template_id"]))
-    if unknown:
-        problem = (
-            f"{len(unknown)} templates of the items, such as {unknown[0]}, are not in the templates"
-            " table."
-        )
-        raise UserError("templates", problem, "Give the templates that the items were filled from.")
-    ordered = templates.sort_values(["domain", "meta_template", "template"], kind="stable")
-    index = dict(zip(ordered["template_id"], ordered.groupby("domain").cumcount(), strict=True))
-    versions = (
-        items["version"]
-        if sampled_version is None
-        else items["version"].map(lambda _: sampled_version)
-    )
-    for (version, domain), rows in items.groupby([versions, "domain"], sort=True):
-        name = str(domain).replace("-", "_")
-        text = io.StringIO()
-        if canary:
-            text.write(canary + "\n")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(_HEADER)
-        for row in rows.sort_values(["meta_template", "template", "version"]).to_dict("records"):
-            absent = {"concept_b": "-", "context_contrast": ""}
-            cells = [
-                row[ours] if isinstance(row[ours], str) else absent[ours]
-                for ours in DESIGN.values()
-            ]
-            template = f"{row['domain']}_{row['meta_template']}_{row['template']}"
-            ids = (row["meta_template"], row["template"], "", row["domain"])
-            writer.writerow([*ids, *cells, f"template-{name}", index[template], row["tags"]])
-        yield f"version-{version}/testsuite-{name}.csv", text.getvalue()
-
-
 #: Items whose file names no canary are EWoK's until somebody shows the contrary: they stay
 #: protected.
 ASSUMED_CANARY = (
@@ -115,6 +44,8 @@ ASSUMED_CANARY = (
 )
 #: What the release's texts get where the file has another's canary only.
 RELEASE_CANARY = "# EWoK canary: not in the imported file, whose texts are those of EWoK-core-1.0"
+#: In an archive of `items export --format hf`: the table.
+EXPORTED_ROWS = "rows.parquet"
 PASSWORD_HINT = "Set WORLDPROBE_EXPORT_PASSWORD or WORLDPROBE_MATERIALS_PASSWORD."
 SUFFIXES = (".csv", ".parquet")
 _WANTED = ("Domain", *DESIGN)
@@ -127,7 +58,7 @@ _WORDS = {"ContextType": CONTEXT_TYPES, "TargetDiff": TARGET_CONTRASTS}
 
 @dataclass(frozen=True)
 class ReadItems:
-    """What was read.
+    """The items that were read.
 
     Attributes:
         items: contracts.Items; fillers are unknown, so ``fillers`` is an empty object.
@@ -167,10 +98,10 @@ def read_items(path: Path, password: str | None = None) -> ReadItems:
         )
         n_normalized += _check_cells(where, frame)
         version = _VERSION.search(path.resolve().as_posix() if is_one else name)
-        places = pd.Series(
+        origins = pd.Series(
             [f"{where}, {row}" for row in frame.index], frame.index, dtype=object
         )  # a name may not be UTF-8
-        parts.append(frame.assign(place=places, folder=version[1] if version else ""))
+        parts.append(frame.assign(place=origins, folder=version[1] if version else ""))
         canaries += canary or [ASSUMED_CANARY]
     rows = pd.concat(parts, ignore_index=True)
     items, made_up = _to_items(rows)
@@ -276,8 +207,8 @@ def _check_cells(where: str, frame: pd.DataFrame) -> int:
     for column, pattern, problem in checks:
         is_right = frame[column].str.fullmatch(pattern)
         if not is_right.all():
-            place = f"{where}, {frame.index[~is_right][0]}, column {column}"
-            raise UserError(place, f"the cell {problem}.", "Correct it in the file.")
+            cell = f"{where}, {frame.index[~is_right][0]}, column {column}"
+            raise UserError(cell, f"the cell {problem}.", "Correct it in the file.")
     return n_normalized
 
 

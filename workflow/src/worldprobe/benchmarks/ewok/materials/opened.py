@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials.documents import MaterialsLine, Problems
-from worldprobe.benchmarks.ewok.materials.fillers import Fillers, values_of
+from worldprobe.benchmarks.ewok.materials.fillers import Fillers, FillersOfTemplates, values_of
 from worldprobe.benchmarks.ewok.materials.materials import Materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.slots import KEY, Key, keys, split_restrictions
@@ -118,7 +118,7 @@ def _as_spelt(
         near = did_you_mean(column, columns, f"; they have {', '.join(columns) or 'none'}.")
         problem = f'fillers of {name} have no property "{column}"{near}'
         raise UserError(f"--swap {swap}", problem, "Write e.g. agent->agent:western=false.")
-    values = {known.casefold(): known for known in sorted(columns[column])}
+    values = {spelling.casefold(): spelling for spelling in sorted(columns[column])}
     if value.casefold() not in values:
         shown = sorted(values.values())
         near = did_you_mean(value.casefold(), shown, f"; the values are {', '.join(shown[:9])}.")
@@ -142,10 +142,10 @@ def apply_swap(text: str, swap: Swap, rules: Rules) -> str:
     if rules.prefix_swaps:
         return _apply_as_original(text, swap)
 
-    def swapped(found: re.Match[str]) -> str:
-        key = Key(found[1])
+    def swapped(match: re.Match[str]) -> str:
+        key = Key(match[1])
         if key.filler_class != swap.source:
-            return found[0]
+            return match[0]
         if swap.is_restriction:
             return f"{{{key}{swap.target[len(swap.source) :]}}}"
         name, _, restriction = swap.target.partition(":")
@@ -251,7 +251,7 @@ def open_templates(
 
 
 def ready_templates(
-    templates: pd.DataFrame, materials: Materials, swaps: Sequence[str] = ()
+    templates: pd.DataFrame, materials: Materials | FillersOfTemplates, swaps: Sequence[str] = ()
 ) -> tuple[dict[str, list[OpenTemplate]], Fillers]:
     """The templates ready to be filled, if they can be."""
     fillers = Fillers(materials.fillers, materials.rules)
@@ -308,18 +308,18 @@ def check_slots(
             if template.keys in checked:
                 continue
             checked.add(template.keys)
-            place = MaterialsLine("templates", 0, template.template_id)
+            line = MaterialsLine("templates", 0, template.template_id)
             for key in template.keys:
                 if not fillers.options(key):
                     problems.refuse(
-                        place,
+                        line,
                         f"no filler meets {{{key}}}.",
                         "Loosen its restrictions, or add a filler that meets them.",
                     )
             if not fillers.rules.loose_variables and is_ambiguous(template.keys):
                 slots = ", ".join(f"{{{key}}}" for key in template.keys)
                 problems.refuse(
-                    place,
+                    line,
                     f"it is unclear which filler a slot without restriction means ({slots}).",
                     "Number them.",
                 )

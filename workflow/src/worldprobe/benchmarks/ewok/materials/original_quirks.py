@@ -1,4 +1,4 @@
-"""What we do differently from the original EWoK generator, one switch per quirk.
+"""Differences from the original EWoK generator, one switch per quirk.
 
 By default every switch is off and the compiler does the right thing; ``ORIGINAL`` (``--compat``)
 turns all of them on and repeats the original to the letter.

@@ -1,4 +1,4 @@
-"""Which fillers fill a template: one constant filling of a version (fixed), all fillers about
+"""Choice of the fillers of a template: one constant filling of a version (fixed), all fillers about
 equally often (balanced), or each item on its own (independent).
 
 In a balanced version no name stands for a version, a domain or a role.
@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -90,9 +90,9 @@ class FixedSampler:
         return self._outcomes[keys]
 
     def _pick(self, key: Key) -> Filler | None:
-        known = self._recall(key)
-        if known is not None:
-            return known
+        recalled = self._recall(key)
+        if recalled is not None:
+            return recalled
         options = self.fillers.options(key)
         if self.fillers.is_magnet(key) or (not self.rules.one_magnet and len(options) == 1):
             # Kept for this key alone: elsewhere the variable stays free.
@@ -304,14 +304,6 @@ class BalancedSampler:
         )  # without the marks
         for key in sorted(template.keys, key=lambda key: (len(self.fillers.options(key)), key)):
             variable = key.variable
-
-            def of_group(group: Group, variable: str = variable) -> tuple[int, int]:
-                together = sum(counts[version, variable, group, other] for other in beside)
-                return counts[version, variable, group], counts[name, variable, group] + together
-
-            def of_text(text: str, key: str = key) -> tuple[int, int]:
-                return counts[name, key, text], counts[text]
-
             taken = set(fillings.values())
             free = {
                 group: left
@@ -320,8 +312,12 @@ class BalancedSampler:
             }
             if not free:
                 return None
-            group = self._rarest(free, of_group)
-            fillings[key] = text = self._rarest(free[group], of_text)
+            group = self._rarest(
+                {group: self._rarity(group, variable, name, version, beside) for group in free}
+            )
+            fillings[key] = text = self._rarest(
+                {text: (counts[name, key, text], counts[text]) for text in free[group]}
+            )
             counts.update(
                 [(version, variable, group), (name, variable, group), (name, key, text), text]
             )
@@ -341,11 +337,21 @@ class BalancedSampler:
                 ).append(text)
         return self._groups[key]
 
-    def _rarest(self, choices: Collection[T], count: Callable[[T], tuple[int, ...]]) -> T:
+    def _rarity(
+        self, group: Group, variable: str, template: str, version: int, beside: Sequence[Hashable]
+    ) -> tuple[int, int]:
+        """Counts of a group in a slot: over the version; and over the template, with those beside
+        the same fillers and features of the design.
+        """
+        counts = self._counts
+        together = sum(counts[version, variable, group, other] for other in beside)
+        return counts[version, variable, group], counts[template, variable, group] + together
+
+    def _rarest(self, counts: Mapping[T, tuple[int, ...]]) -> T:
         """The choice with the smallest counts; chance decides between equals."""
-        if len(choices) == 1:
-            return next(iter(choices))
-        lots = self._rng.random(len(choices)).tolist()
+        if len(counts) == 1:
+            return next(iter(counts))
+        lots = self._rng.random(len(counts)).tolist()
         return min(
-            zip(choices, lots, strict=True), key=lambda choice: (count(choice[0]), choice[1])
+            zip(counts, lots, strict=True), key=lambda choice: (counts[choice[0]], choice[1])
         )[0]

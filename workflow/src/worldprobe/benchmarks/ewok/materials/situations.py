@@ -49,9 +49,9 @@ def number_situations(templates: pd.DataFrame) -> np.ndarray:
     """
     pairs = zip(templates["context1"], templates["context2"], strict=True)
     bags = [frozenset(_words(one) | _words(other)) for one, other in pairs]
-    place = {bag: number for number, bag in enumerate(dict.fromkeys(bags))}
-    count = Counter(word for bag in place for word in bag)
-    situation = list(range(len(place)))
+    numbers = {bag: number for number, bag in enumerate(dict.fromkeys(bags))}
+    count = Counter(word for bag in numbers for word in bag)
+    situation = list(range(len(numbers)))
 
     def first(one: int) -> int:
         while situation[one] != one:
@@ -61,17 +61,17 @@ def number_situations(templates: pd.DataFrame) -> np.ndarray:
     # Two near pairs share a word even among the rarest of each: the other one lacks at most 1 -
     # NEAR of its words.
     with_word: dict[str, list[frozenset[str]]] = defaultdict(list)
-    for bag, number in place.items():
+    for bag, number in numbers.items():
         rarest = sorted(bag, key=lambda word: (count[word], word))[
             : int((1 - NEAR) * len(bag) + 1e-9) + 1
         ]
         for other in {other for word in rarest for other in with_word[word]}:
             if len(bag & other) >= NEAR * len(bag | other) - 1e-9:
-                one, two = sorted((first(number), first(place[other])))
+                one, two = sorted((first(number), first(numbers[other])))
                 situation[two] = one
         for word in rarest:
             with_word[word].append(bag)
-    return pd.factorize(np.array([first(place[bag]) for bag in bags], dtype=np.int64))[0].astype(
+    return pd.factorize(np.array([first(numbers[bag]) for bag in bags], dtype=np.int64))[0].astype(
         np.int64
     )
 
@@ -90,7 +90,7 @@ def spelt(text: str) -> list[str]:
 
 
 def count_parts(templates: pd.DataFrame) -> dict[str, int]:
-    """What the templates consist of, each different part once."""
+    """Numbers of the different parts of the templates."""
     return {
         "concept_pairs": len(templates[["domain", "concept_a", "concept_b"]].drop_duplicates()),
         "situations": templates["situation"].nunique(),

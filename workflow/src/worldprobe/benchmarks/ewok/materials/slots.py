@@ -27,7 +27,7 @@ def braces(text: str) -> str:
 
 
 class Key(str):
-    """What stands between the braces of a slot: a variable and its restrictions.
+    """The text between the braces of a slot: a variable and its restrictions.
 
     >>> key = Key("object1:large=true:rollable=true")
     >>> key.variable, key.filler_class, key.restrictions
@@ -55,7 +55,7 @@ class Key(str):
 
     @cached_property
     def restrictions(self) -> list[str]:
-        """What its fillers meet, ``column=value``."""
+        """Conditions on its fillers, ``column=value``."""
         return [part for part in self.split(":")[1:] if part]
 
 
@@ -105,21 +105,21 @@ class Sentence:
         >>> parse_sentence("[item]", Rules(type_by_last_letter=True)).by_type
         {'ite': ['item']}
         """
-        found: dict[str, list[str]] = {}
+        by_kind: dict[str, list[str]] = {}
         for name in self.variables:
             kind = name[:-1] if self.rules.type_by_last_letter else name.rstrip("0123456789")
-            found.setdefault(kind, []).append(name)
-        return found
+            by_kind.setdefault(kind, []).append(name)
+        return by_kind
 
     @cached_property
     def restrictions(self) -> dict[str, set[str]]:
         """Variable -> the single restrictions of all its mentions; in the original of its last."""
-        found: dict[str, set[str]] = {}
+        by_name: dict[str, set[str]] = {}
         for name, written in (
             self.variables.items() if self.rules.loose_variables else self.mentions
         ):
-            found.setdefault(name, set()).update(split_restrictions(written))
-        return found
+            by_name.setdefault(name, set()).update(split_restrictions(written))
+        return by_name
 
     def swapped(self) -> str | None:
         """Exchange two variables of the most frequent type: numbers 1 and 2 of two, or 2 and 3 of
@@ -170,9 +170,9 @@ class Sentence:
 @lru_cache(maxsize=1 << 16)
 def parse_sentence(text: str, rules: Rules) -> Sentence:
     """A sentence, parsed once."""
-    found = _slot_pattern(rules).findall(text)
+    slots = _slot_pattern(rules).findall(text)
     return Sentence(
-        text, rules, tuple((name, written.removeprefix(":")) for name, written in found)
+        text, rules, tuple((name, written.removeprefix(":")) for name, written in slots)
     )
 
 
@@ -233,7 +233,7 @@ def fill(text: str, fillings: Mapping[str, str], rules: Rules) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _parts(text: str) -> tuple[str, ...]:
-    """What is between the slots, and their keys, in turn."""
+    """The texts between the slots, and the slots' keys, in turn."""
     return tuple(KEY.split(text))
 
 

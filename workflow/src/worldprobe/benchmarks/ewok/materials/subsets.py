@@ -1,4 +1,4 @@
-"""Which templates and items are kept: a share or a sample of templates, items by their slots."""
+"""Subsets of templates and items: a share or a sample of templates, items by their slots."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from worldprobe.errors import UserError
 
 
 def in_share(table: pd.DataFrame, limit: int) -> np.ndarray:
-    """Which rows are of a share of the templates, spread evenly over domains, and in these over
+    """Mask of the rows of a share of the templates, spread evenly over domains, and in these over
     pairs of concepts.
 
     It is the same in every version, a smaller share is part of a larger one, and which of a pair's
@@ -28,31 +28,31 @@ def in_share(table: pd.DataFrame, limit: int) -> np.ndarray:
     Returns:
         A mask of the rows, shape (n,).
     """
-    place = ["domain", "meta_template", "template"]
-    templates = table[[*place, "concept_a", "concept_b"]].drop_duplicates(place).fillna("")
+    key = ["domain", "meta_template", "template"]
+    templates = table[[*key, "concept_a", "concept_b"]].drop_duplicates(key).fillna("")
     digests = [
         hashlib.sha256("/".join(map(str, row)).encode()).hexdigest()
-        for row in templates[place].to_numpy()
+        for row in templates[key].to_numpy()
     ]
     templates = templates.assign(digest=digests).sort_values("digest")
     templates["round"] = templates.groupby(["domain", "concept_a", "concept_b"]).cumcount()
     templates = templates.sort_values(["round", "digest"])
     templates["turn"] = templates.groupby("domain").cumcount()
-    chosen = templates.sort_values(["turn", "domain"])[place].head(limit)
-    return pd.MultiIndex.from_frame(table[place]).isin(pd.MultiIndex.from_frame(chosen))
+    chosen = templates.sort_values(["turn", "domain"])[key].head(limit)
+    return pd.MultiIndex.from_frame(table[key]).isin(pd.MultiIndex.from_frame(chosen))
 
 
 def in_sample(table: pd.DataFrame, size: int) -> np.ndarray:
-    """Which templates are in a sample that stands for all, shape (n,): every pair of concepts
-    has at least one, see ``stratified``.
+    """Mask of a sample of templates that stands for all, shape (n,). Every pair of concepts has at
+    least one; see ``stratified``.
 
     Args:
         table: templates.
         size: number of templates.
     """
     pairs = table[["domain", "concept_a", "concept_b"]].fillna("").itertuples(index=False)
-    places = table[["domain", "meta_template", "template"]].itertuples(index=False)
-    return stratified(list(map(tuple, pairs)), ["/".join(map(str, row)) for row in places], size)
+    templates = table[["domain", "meta_template", "template"]].itertuples(index=False)
+    return stratified(list(map(tuple, pairs)), ["/".join(map(str, row)) for row in templates], size)
 
 
 def filter_tags(items: pd.DataFrame, pattern: str) -> pd.DataFrame:
@@ -61,14 +61,14 @@ def filter_tags(items: pd.DataFrame, pattern: str) -> pd.DataFrame:
     Raises:
         UserError: the pattern is broken, or nothing is left.
     """
-    found = items[items["tags"].isin(matching_tags(items["tags"], pattern)).to_numpy(bool)]
-    if found.empty:
+    tagged = items[items["tags"].isin(matching_tags(items["tags"], pattern)).to_numpy(bool)]
+    if tagged.empty:
         raise UserError(
             f"--filter {pattern}",
             "no item is left.",
             'It is searched for in the slots, e.g. "agent1:sex=male,object1".',
         )
-    return found
+    return tagged
 
 
 def matching_tags(tags: Iterable[str], pattern: str) -> set[str]:

@@ -12,6 +12,7 @@ from worldprobe.benchmark import table
 from worldprobe.benchmarks.ewok import selection, study
 from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, interval_notes
 from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.benchmarks.ewok.options import EVAL_TYPE, METRIC
 from worldprobe.benchmarks.ewok.vocabulary import (
     EVAL_TYPES,
     NO_PAIRING,
@@ -61,7 +62,7 @@ BASELINE_NOTES = {
         " Like Table 2 of the EWoK paper."
     ),
     when=study.has_logprobs,
-    options=[selection.EVAL_TYPE],
+    options=[EVAL_TYPE],
 )
 def accuracy_by_domain(
     summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs"
@@ -145,7 +146,7 @@ def _of_highest(rows: pd.DataFrame, roster: Roster) -> str:
     section="paradigms",
     caption="Mean accuracy of every model for every way of asking.",
     when=study.has_prompting,
-    options=[selection.METRIC],
+    options=[METRIC],
 )
 def accuracy_by_paradigm(
     summaries: pd.DataFrame,
@@ -226,7 +227,7 @@ def accuracy_by_paradigm(
         " Table 1."
     ),
     when=study.has_logprobs,
-    options=[selection.EVAL_TYPE, selection.METRIC],
+    options=[EVAL_TYPE, METRIC],
 )
 def mean_accuracy(
     summaries: pd.DataFrame,
@@ -345,7 +346,7 @@ def _by_domains(provenance: Provenance | None) -> list[str]:
     section="paradigms",
     caption="Likert accuracy with equal ratings counted as wrong. Like Table 4 of the EWoK paper.",
     when=study.has_strict_likert,
-    options=[selection.EVAL_TYPE],
+    options=[EVAL_TYPE],
 )
 def likert_strict(
     summaries: pd.DataFrame,

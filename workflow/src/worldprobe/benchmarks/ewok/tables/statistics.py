@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from worldprobe.benchmark import Display, Input, Option, table
+from worldprobe.benchmark import Display, Input, table
 from worldprobe.benchmarks.ewok.analysis.panel import (
     drawn_units,
     interval_notes,
@@ -22,7 +22,8 @@ from worldprobe.benchmarks.ewok.contracts import (
     Correlations,
     Reproduction,
 )
-from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words
+from worldprobe.benchmarks.ewok.options import EVAL_TYPE, FIT, POINT, POINTS
+from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.study import (
     has_comparisons,
     has_logprobs,
@@ -65,7 +66,6 @@ FEATURE_NAMES = BASELINE_FEATURES | {
 EARLIER = "judgements of an earlier worldprobe lack it; judge the scores again."
 #: models that a note names; of more it says how many.
 MOST_NAMED = 4
-POINTS = {"domain_version": "one point per domain and version", "item": "one point per item"}
 CLUSTERS = {"domain_version": "domains", "item": "pairs of concepts"}
 FIXED_NOTE = (
     "Standard errors are over items. Items that share templates or pairs of concepts count as"
@@ -84,7 +84,7 @@ FOUND_NOTE = "Detectable: the smallest true effect that 80% of such studies woul
         " of words and word frequency. Like Figure 5, D to F, of the EWoK paper."
     ),
     when=has_logprobs,
-    options=[EVAL_TYPE, Option("points", "what the points are", tuple(POINTS))],
+    options=[EVAL_TYPE, POINT],
 )
 def correlations(
     table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs", points: str = "domain_version"
@@ -94,12 +94,12 @@ def correlations(
     """
     wanted = table[(table.unit == points) & table.eval_type.isin([eval_type, "human_likert"])]
     if not (wanted.eval_type == eval_type).any():
-        known = sorted(set(table.eval_type[table.unit == points]))
+        eval_types = sorted(set(table.eval_type[table.unit == points]))
         problem = f'there is no eval_type "{eval_type}" in these correlations.'
         raise UserError(
             "correlations",
             problem,
-            f"They have: {', '.join(known)}. Correlate the judgements of such a run.",
+            f"They have: {', '.join(eval_types)}. Correlate the judgements of such a run.",
         )
     order = roster.in_order(wanted.model)
     frame = pd.DataFrame({"model": order, "name": roster.names(order)})
@@ -151,7 +151,7 @@ def correlations(
         " (lme4). EWoK, Appendix A.5 and Table 3."
     ),
     when=has_mixed_model,
-    options=[Option("fit", "which fit of the table", ("mixed_model", "fixed_effects"))],
+    options=[FIT],
 )
 def mixed_model(
     coefficients: pd.DataFrame, provenance: Provenance, roster: Roster, fit: str = "mixed_model"
@@ -187,13 +187,13 @@ def _regression(
         roster: names of the models.
         fit: which fit to print.
     """
-    known = list(dict.fromkeys(coefficients.fit))
-    if fit not in known:
+    fits = list(dict.fromkeys(coefficients.fit))
+    if fit not in fits:
         problem = f'the table has no fit "{fit}".'
         raise UserError(
             "--fit",
             problem,
-            f"It has: {', '.join(known) or 'none'}. Give the coefficients of that fit.",
+            f"It has: {', '.join(fits) or 'none'}. Give the coefficients of that fit.",
         )
     frame = (
         coefficients[coefficients.fit == fit]
@@ -235,7 +235,9 @@ def _regressed(provenance: Provenance, roster: Roster) -> list[str]:
     """A note on whose judgements were explained."""
     models = provenance.details.get("models", [])
     named = f": {', '.join(roster.names(models))}" if len(models) <= MOST_NAMED else ""
-    apart = "" if any(roster[one].is_control for one in models) else " Control models are left out."
+    apart = (
+        "" if any(roster[model].is_control for model in models) else " Control models are left out."
+    )
     return [f"Answers of {counted(len(models), 'model')}{named}.{apart}"] if models else []
 
 
@@ -336,7 +338,7 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
 
 
 def _of_what(row: dict[Hashable, Any], roster: Roster) -> str:
-    """Which number of its table a line is about."""
+    """Name of the number of its table that a line is about."""
     parts = [roster[row["model"]].name] if isinstance(row["model"], str) else []
     parts += [
         in_words(row[name])
@@ -373,10 +375,10 @@ def _compared(table: pd.DataFrame, metric: str, provenance: Provenance, roster: 
     overall = table[is_shown].reset_index(drop=True)
     lacking = provenance.details.get("lacking", {}).get(metric, EARLIER)
     pairs = table[["model_a", "model_b"]].drop_duplicates()
-    known = set(zip(overall.model_a, overall.model_b, strict=True))
+    overall_pairs = set(zip(overall.model_a, overall.model_b, strict=True))
     apart = [
         *provenance.details.get("not_compared", []),
-        *(pair for pair in pairs.itertuples(index=False, name=None) if pair not in known),
+        *(pair for pair in pairs.itertuples(index=False, name=None) if pair not in overall_pairs),
     ]
     frame = overall.assign(
         name_a=roster.names(overall.model_a),

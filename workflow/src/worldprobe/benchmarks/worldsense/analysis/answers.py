@@ -23,6 +23,7 @@ from worldprobe.benchmarks.worldsense.analysis.questions import (
 )
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, problem_type
 from worldprobe.benchmarks.worldsense.trials.files import is_official, read_lines
+from worldprobe.engines import of_answers
 from worldprobe.errors import UserError
 
 _NUMBER = {word: number for number, word in enumerate(WORDS)}
@@ -34,7 +35,7 @@ EMPTY, FOREIGN = "empty", "foreign"
 
 @dataclass(frozen=True)
 class AnswerSeries:
-    """What one model answered under one prompting strategy.
+    """Answers of one model under one prompting strategy.
 
     Attributes:
         prompting: name of the strategy.
@@ -83,50 +84,61 @@ def read_series(paths: Sequence[Path | str], questions: Questions) -> list[Answe
         UserError: a file is not readable, malformed, or about another set; or two have the same
             prompting and model.
     """
-    found: dict[tuple[str, str], tuple[AnswerSeries, Path | str]] = {}
+    by_key: dict[tuple[str, str], tuple[AnswerSeries, Path | str]] = {}
     for path in paths:
         read = (
             _read_official(path, questions) if is_official(path) else _read_table(path, questions)
         )
         for series in read:
             key = (series.prompting, series.model)
-            if key in found:
+            if key in by_key:
                 problem = (
                     f"also contains answers of {series.model} under {series.prompting}, as"
-                    f" {found[key][1]} does."
+                    f" {by_key[key][1]} does."
                 )
                 raise UserError(path, problem, "Give each prompting and model once.")
-            found[key] = (series, path)
-    return [found[key][0] for key in sorted(found)]
+            by_key[key] = (series, path)
+    return [by_key[key][0] for key in sorted(by_key)]
 
 
-def told_of(sets: Mapping[str, Sequence[AnswerSeries]]) -> dict[str, Any]:
-    """Provenance details that must be told next to every number: answers that are none, and how
-    replies were read.
+@dataclass
+class Caveats:
+    """Facts about answers that belong next to every number computed from them.
+
+    Attributes:
+        flags: model -> prompting and set -> ``of`` (number of answers), the number of each status
+            other than ok, and that of answers one of whose scores has a flag.
+        reading: model -> prompting and set -> the rule by which replies were read, the number of
+            replies, and where the two rules differ.
+    """
+
+    flags: dict[str, dict[str, Any]] = field(default_factory=dict)
+    reading: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def details(self) -> dict[str, Any]:
+        """The caveats as provenance details, without empty ones."""
+        return {kind: by_model for kind, by_model in vars(self).items() if by_model}
+
+
+def caveats(sets: Mapping[str, Sequence[AnswerSeries]]) -> Caveats:
+    """The caveats of the answers to several sets.
 
     Args:
         sets: name of a set -> the answers to it; official files say nothing of the kind.
-
-    Returns:
-        ``flags``: model -> prompting and set -> ``of`` (number of answers), the number of each
-        status other than ok, and that of answers one of whose scores has a flag; ``reading``: model
-        -> prompting and set -> the rule, the number of replies, and where the two rules differ.
     """
-    told: dict[str, dict[str, dict[str, Any]]] = {}
+    collected = Caveats()
     for name, answered in sets.items():
         for series in answered:
             details, status = series.details, series.details.get("status", {})
-            bad = {key: number for key, number in status.items() if key != "ok"}
-            bad |= details.get("flags", {})
-            facts = {
-                "flags": bad and {"of": sum(status.values()), **bad},
-                "reading": details.get("reading"),
-            }
-            for kind, fact in facts.items():
-                if fact:
-                    way = f"{details.get('prompting')}, {name}"
-                    told.setdefault(kind, {}).setdefault(series.model, {})[way] = fact
-    return told
+            way = f"{details.get('prompting')}, {name}"
+            flags = {key: number for key, number in status.items() if key != "ok"}
+            flags |= details.get("flags", {})
+            if flags:
+                by_way = collected.flags.setdefault(series.model, {})
+                by_way[way] = {"of": sum(status.values()), **flags}
+            if reading := details.get("reading"):
+                collected.reading.setdefault(series.model, {})[way] = reading
+    return collected
 
 
 def _read_official(path: Path | str, questions: Questions) -> list[AnswerSeries]:
@@ -193,7 +205,7 @@ def _read_table(path: Path | str, questions: Questions) -> list[AnswerSeries]:
             "Ask the model again with this worldprobe.",
         )
     return [
-        replace(series, details=made.details, is_rule=made.engine == "rule")
+        replace(series, details=made.details, is_rule=not of_answers(made.engine).is_model)
         for series in series_of(table, model, questions, path)
     ]
 
@@ -215,7 +227,7 @@ def series_of(
     Raises:
         UserError: they answer no trial of the set.
     """
-    found = []
+    series = []
     for prompting, rows in table.groupby("prompting", sort=True):
         row, is_known = _rows(questions, rows["trial_id"].to_numpy())
         if not is_known.any():
@@ -224,12 +236,12 @@ def series_of(
                 "contains no answer to a trial of the set.",
                 "Give the responses to the same set.",
             )
-        known = rows[is_known]
-        codes = known["answer"].map(_NUMBER).fillna(INVALID).to_numpy(np.int8)
-        samples = known["sample"].to_numpy()
+        answered = rows[is_known]
+        codes = answered["answer"].map(_NUMBER).fillna(INVALID).to_numpy(np.int8)
+        samples = answered["sample"].to_numpy()
         placed, invalid = (
             [],
-            known.loc[known["status"] != "ok", "status"].value_counts().sort_index(),
+            answered.loc[answered["status"] != "ok", "status"].value_counts().sort_index(),
         )
         counts = {str(status): int(number) for status, number in invalid.items()}
         for sample in np.unique(samples):
@@ -238,10 +250,10 @@ def series_of(
             placed.append(answers)
             if n_foreign:
                 counts[FOREIGN] = counts.get(FOREIGN, 0) + n_foreign
-        found.append(
+        series.append(
             AnswerSeries(str(prompting), model, np.stack(placed), counts, int((~is_known).sum()))
         )
-    return found
+    return series
 
 
 def _rows(questions: Questions, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -249,8 +261,8 @@ def _rows(questions: Questions, keys: np.ndarray) -> tuple[np.ndarray, np.ndarra
     if len(keys) == len(questions.trial_id) and np.array_equal(keys, questions.trial_id):
         return np.arange(len(keys)), np.ones(len(keys), bool)
     order = np.argsort(questions.trial_id)
-    place = np.searchsorted(questions.trial_id, keys, sorter=order)
-    row = order[np.minimum(place, len(order) - 1)]
+    position = np.searchsorted(questions.trial_id, keys, sorter=order)
+    row = order[np.minimum(position, len(order) - 1)]
     return row, questions.trial_id[row] == keys
 
 

@@ -54,16 +54,16 @@ def spread_of_means(
     if "core" in tuples:
         codes["core"] = _code(tuples, [*_STRATUM, "core"])
     shape = (len(scores), int(group.max(initial=-1)) + 1)
-    found = {
+    estimates = {
         name: np.full(shape, np.nan)
         for name in ("mean", "std_error", "ci_low", "ci_high", "p", "detectable")
     }
     n_skins, status = np.zeros(shape, int), np.full(shape, NO_SPREAD, object)
     patterns, which = np.unique(~np.isnan(scores), axis=0, return_inverse=True)
-    for number, known in enumerate(patterns):
+    for number, is_known in enumerate(patterns):
         series = np.flatnonzero(which.reshape(-1) == number)
-        for place in range(shape[1]):
-            inside = np.flatnonzero(known & (group == place))
+        for group_code in range(shape[1]):
+            inside = np.flatnonzero(is_known & (group == group_code))
             if not len(inside):
                 continue
             here = {
@@ -73,14 +73,16 @@ def spread_of_means(
             share = _shares(here["problem"], here["size"])
             values = scores[np.ix_(series, inside)]
             mean = values @ share
-            n_skins[series, place] = n = int(here["skin"].max()) + 1
+            n_skins[series, group_code] = n = int(here["skin"].max()) + 1
             within_size = values - _cluster_means(values, here["size"])
             between, *others = _parts(values, within_size, share, here)
             components = Components(between, others=tuple(others))
             spread = between.variance > NO_VARIANCE
-            status[series, place] = np.where(spread, OK, NO_SPREAD) if n > 1 else ONE_CLUSTER
-            found["mean"][series, place] = mean
-            found["std_error"][series[spread], place] = np.sqrt(components.variance)[spread]
+            status[series, group_code] = np.where(spread, OK, NO_SPREAD) if n > 1 else ONE_CLUSTER
+            estimates["mean"][series, group_code] = mean
+            estimates["std_error"][series[spread], group_code] = np.sqrt(components.variance)[
+                spread
+            ]
             if n == 1:
                 continue
             if lowest is None:
@@ -89,20 +91,20 @@ def spread_of_means(
             else:
                 chosen, drawn = near_ends(components, within_size, share, here["skin"]), series
                 ends = interval(mean, chosen, (lowest[series], 1.0), n)
-            found["ci_low"][drawn, place], found["ci_high"][drawn, place] = ends
+            estimates["ci_low"][drawn, group_code], estimates["ci_high"][drawn, group_code] = ends
             if tested:
                 chosen, drawn = components.only(spread), series[spread]
-                found["p"][drawn, place] = p_value(mean[spread], chosen)
-                found["detectable"][drawn, place] = chosen.detectable()
-    one = np.ones(shape, int)
-    found |= {
-        "n_versions": one,
-        "enough_versions": 0 * one,
-        "p_versions": one * np.nan,
-        "test": np.where(np.isnan(found["p"]), "", "t").astype(object),
-        "over_versions": one < 1,
+                estimates["p"][drawn, group_code] = p_value(mean[spread], chosen)
+                estimates["detectable"][drawn, group_code] = chosen.detectable()
+    ones = np.ones(shape, int)
+    estimates |= {
+        "n_versions": ones,
+        "enough_versions": 0 * ones,
+        "p_versions": ones * np.nan,
+        "test": np.where(np.isnan(estimates["p"]), "", "t").astype(object),
+        "over_versions": ones < 1,
     }
-    return Estimates(**found, status=status, n_clusters=n_skins)
+    return Estimates(**estimates, status=status, n_clusters=n_skins)
 
 
 def _shares(problem: np.ndarray, size: np.ndarray) -> np.ndarray:
@@ -137,10 +139,10 @@ def _parts(
 
 def _within_strata(parts: np.ndarray, cluster: np.ndarray, stratum: np.ndarray) -> np.ndarray:
     """The variance between clusters within each stratum, shape (series, strata)."""
-    stratum_of = _first(cluster, stratum)
-    number = np.bincount(stratum_of)
+    cluster_stratum = _first(cluster, stratum)
+    number = np.bincount(cluster_stratum)
     squares = np.apply_along_axis(
-        lambda row: np.bincount(stratum_of, np.bincount(cluster, row) ** 2), 1, parts
+        lambda row: np.bincount(cluster_stratum, np.bincount(cluster, row) ** 2), 1, parts
     )
     return np.asarray(squares * np.where(number > 1, number / np.maximum(number - 1, 1), 0))
 
@@ -161,6 +163,6 @@ def _code(tuples: pd.DataFrame, columns: list[str]) -> np.ndarray:
 
 def _first(fine: np.ndarray, coarse: np.ndarray) -> np.ndarray:
     """The coarse code of each fine one, which lies in one coarse class only."""
-    found = np.zeros(int(fine.max()) + 1, int)
-    found[fine] = coarse
-    return found
+    first = np.zeros(int(fine.max()) + 1, int)
+    first[fine] = coarse
+    return first

@@ -20,7 +20,7 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import (
     ANSWER_OF,
     ANSWERS,
     DISGUISE,
-    MOTION,
+    MOVING,
     NORMAL,
     TRIVIAL,
     problem_type,
@@ -114,11 +114,11 @@ def from_frame(frame: pd.DataFrame, name: str, skin_folder: Path | str | None = 
         for row in problems
     ]
     corrected = np.array(solved, np.int8)[abstract]
-    for place in np.flatnonzero(frame["problem"] == "Infer.parallel").tolist():
-        trial = frame.iloc[place]
+    for index in np.flatnonzero(frame["problem"] == "Infer.parallel").tolist():
+        trial = frame.iloc[index]
         fields = trial[["problem", "description", "query", "text", "entities"]]
-        relations = relations_of(*fields, *places(frame.iloc[[place]], name))
-        corrected[place] = _number(
+        relations = relations_of(*fields, *places(frame.iloc[[index]], name))
+        corrected[index] = _number(
             worlds.gold_answer("Infer.parallel", int(trial["size"]), *relations)
         )
     released = frame["gold"].map(ANSWER_OF).map(_number).to_numpy(np.int8)
@@ -178,10 +178,10 @@ def add_properties(questions: Questions, trials: pd.DataFrame) -> Questions:
     problem = tuples["problem"].astype(str)
     variant = problem.map({**dict.fromkeys(NORMAL, "normal"), **dict.fromkeys(TRIVIAL, "trivial")})
     complexity = tuples["complexity"].astype(str).str[-1].astype(int)
-    found = per_trial(trials)
-    is_moving = problem.isin(MOTION)
+    properties = per_trial(trials)
+    is_moving = problem.isin(MOVING)
     updates = complexity.where(is_moving).astype("Int64")
-    by_tuple = found.groupby(questions.tuple_of, sort=True)
+    by_tuple = properties.groupby(questions.tuple_of, sort=True)
     first = by_tuple[["places", "moment", "counted"]].first()
     added = tuples.assign(
         variant=variant,
@@ -201,14 +201,14 @@ def per_trial(trials: pd.DataFrame) -> pd.DataFrame:
     """depth, worlds, places, moment and counted of every trial."""
     code, problems = _abstract_problems(trials)
     rows = [_properties(*key) for key in problems]
-    found = (
+    table = (
         pd.DataFrame(rows, columns=["depth", "worlds", "places", "moment", "counted"])
         .iloc[code]
         .reset_index(drop=True)
     )
     if {"depth", "n_worlds"} <= set(trials):
-        found["depth"], found["worlds"] = trials["depth"].to_numpy(), trials["n_worlds"].to_numpy()
-    return found
+        table["depth"], table["worlds"] = trials["depth"].to_numpy(), trials["n_worlds"].to_numpy()
+    return table
 
 
 def _properties(
@@ -223,7 +223,7 @@ def _properties(
         worlds.depth(problem, size, relations, asked),
         worlds.count_worlds(size, relations),
     )
-    if problem not in MOTION:
+    if problem not in MOVING:
         return depth, n_worlds, places, None, None
     story = story_of(relations)
     return (

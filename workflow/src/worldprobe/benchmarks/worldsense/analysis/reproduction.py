@@ -70,10 +70,10 @@ def published_name(*names: str) -> str | None:
     ... )
     ('GPT3.5', 'Llama2-70B-FT+1M', None)
     """
-    known = {_plain(name): paper for name, paper in ALIASES.items()} | {
+    by_name = {_plain(name): paper for name, paper in ALIASES.items()} | {
         _plain(name): name for name in _FINETUNED
     }
-    return next((known[_plain(name)] for name in names if _plain(name) in known), None)
+    return next((by_name[_plain(name)] for name in names if _plain(name) in by_name), None)
 
 
 _FINETUNED = tuple(
@@ -117,8 +117,8 @@ RELEASED = {
 
 def released_sets(digests: Iterable[str]) -> set[str]:
     """The sets whose released trials are among files with these digests."""
-    known = set(digests)
-    return {name for name, files in RELEASED.items() if files & known}
+    present = set(digests)
+    return {name for name, files in RELEASED.items() if files & present}
 
 
 def check_reproduction(
@@ -132,10 +132,10 @@ def check_reproduction(
         released: the sets whose answers are to the released trials.
     """
     names = {model: published_name(model) or model for model in summaries["model"].unique()}
-    known = summaries.assign(model=summaries["model"].map(names)).set_index(
+    renamed = summaries.assign(model=summaries["model"].map(names)).set_index(
         [*_SERIES, "metric", "grouping", "group"]
     )
-    values: Any = known[["mean", "conf95"]].to_dict("index")
+    values: Any = renamed[["mean", "conf95"]].to_dict("index")
     run = {key[: len(_SERIES)] for key in values}
 
     def find(number: dict[str, Any]) -> Finding:
@@ -148,7 +148,7 @@ def check_reproduction(
             )
             return Finding(status="not_run", reason=reason)
         if number["quantity"] == GAIN:
-            found = _gain(number, values)
+            finding = _gain(number, values)
         else:
             metric, part = (
                 number["quantity"].removesuffix("_conf95"),
@@ -160,10 +160,10 @@ def check_reproduction(
                     status="not_comparable",
                     reason=f"no tuple of {number['group']} was answered as a whole",
                 )
-            found = Finding(ours[part], scale=100 if metric == "accuracy" else 1)
-        if not found.status and number["condition"] not in released:
-            found.status, found.reason = "not_comparable", OTHER_TRIALS
-        return found
+            finding = Finding(ours[part], scale=100 if metric == "accuracy" else 1)
+        if not finding.status and number["condition"] not in released:
+            finding.status, finding.reason = "not_comparable", OTHER_TRIALS
+        return finding
 
     return compare_numbers(published, find)
 
@@ -193,5 +193,5 @@ def reproduce(summaries: Path, published: Path) -> Checked:
     # Stand-ins may be asked whole sets, too.
     released = set() if made.details.get("rehearsal") else released_sets(made.inputs.values())
     table = check_reproduction(read_published(file), read_table(summaries, Summaries), released)
-    told = {"summary": summary_line(table), "source": SOURCE, "released_sets": sorted(released)}
-    return Checked(table, Reproduction, {"summaries": summaries, "published": file}, told)
+    details = {"summary": summary_line(table), "source": SOURCE, "released_sets": sorted(released)}
+    return Checked(table, Reproduction, {"summaries": summaries, "published": file}, details)

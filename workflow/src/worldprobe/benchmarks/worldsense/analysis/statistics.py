@@ -93,13 +93,13 @@ def _score(questions: Questions, answers: np.ndarray, gold: np.ndarray) -> dict[
     weight = np.where(gold >= 0, WEIGHT[gold], 0.5)
     is_valid, right = answers >= 0, are_right(answers, gold)
     total = over_tuples(weight)
-    found = {
+    scores = {
         "accuracy": over_tuples(weight * right) / total,
         "bias": over_tuples(np.where(is_valid, weight * POLARITY[answers], 0.0)) / total,
         "strict": over_tuples(is_valid & (answers == gold)) / n_trials,
         "invalid": over_tuples(answers == INVALID) / n_trials,
     }
-    return {measure: np.where(is_whole, values, np.nan) for measure, values in found.items()}
+    return {measure: np.where(is_whole, values, np.nan) for measure, values in scores.items()}
 
 
 Z = 1.96
@@ -133,12 +133,12 @@ def average(tuples: pd.DataFrame, scores: np.ndarray, by: Sequence[str]) -> Mean
     merged = [field for field in REBALANCED if field not in by and field in tuples]
     columns = [*by, *merged]
     inside = tuples[list(by)].notna().all(axis=1).to_numpy()
-    keys, cell_of = _number_groups(tuples.loc[inside, columns])
+    keys, codes = _number_groups(tuples.loc[inside, columns])
     here = scores[:, inside]
-    known = ~np.isnan(here)
-    values = np.where(known, here, 0)
+    is_known = ~np.isnan(here)
+    values = np.where(is_known, here, 0)
     count, total, squares = (
-        _sum_in_cells(part, cell_of, len(keys)) for part in (known, values, values**2)
+        _sum_in_cells(part, codes, len(keys)) for part in (is_known, values, values**2)
     )
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = total / count
@@ -177,7 +177,7 @@ def _merge(
     """Merge the cells that agree in ``columns``: every one counts as many values as the smallest of
     them.
     """
-    groups, group_of = _number_groups(keys[columns])
+    groups, codes = _number_groups(keys[columns])
     shape = (len(mean), len(groups))
     merged_mean, merged_variance, merged_count = (
         np.full(shape, np.nan),
@@ -185,7 +185,7 @@ def _merge(
         np.zeros(shape),
     )
     for group in range(len(groups)):
-        inside = group_of == group
+        inside = codes == group
         here = count[:, inside]
         present = here > 0
         number = present.sum(axis=1)
@@ -246,19 +246,19 @@ def compute_statistics(questions: Questions, series: Sequence[AnswerSeries]) -> 
         row.
     """
     scored = [
-        (gold, one, score_tuples(questions, one.answers, gold)) for gold in GOLDS for one in series
+        (gold, run, score_tuples(questions, run.answers, gold)) for gold in GOLDS for run in series
     ]
     labels, scores = [], []
     for measure in ("accuracy", "bias"):
-        for gold, one, found in scored:
-            labels.append((measure, gold, one.prompting, one.model))
-            scores.append(found[measure])
+        for gold, run, measured in scored:
+            labels.append((measure, gold, run.prompting, run.model))
+            scores.append(measured[measure])
     named = pd.DataFrame(labels, columns=list(COLUMNS[:4]))
     blocks = []
     for by in GROUPINGS:
         means = average(questions.tuples, np.array(scores), by)
         groups = means.groups.sort_values(list(by), key=_rank) if by else means.groups
-        place = groups.index.to_numpy()
+        positions = groups.index.to_numpy()
         spelled = {
             official: groups[ours].astype(str) if ours in by else ALL
             for ours, official in OFFICIAL.items()
@@ -270,7 +270,7 @@ def compute_statistics(questions: Questions, series: Sequence[AnswerSeries]) -> 
             "conf95": Z * means.sem,
             "count": means.count.astype(int),
         }
-        picked = {name: values[:, place].ravel() for name, values in numbers.items()}
+        picked = {name: values[:, positions].ravel() for name, values in numbers.items()}
         which = np.repeat(np.arange(len(named)), len(groups))
         parts = (
             named.iloc[which],
@@ -286,30 +286,32 @@ def _rank(column: pd.Series) -> pd.Series:
     """Where each value belongs in the order of the paper; sizes by number, anything else by
     name.
     """
-    known = _ORDER.get(str(column.name))
-    if known:
-        return column.astype(str).map(known.index)
+    order = _ORDER.get(str(column.name))
+    if order:
+        return column.astype(str).map(order.index)
     return column if pd.api.types.is_integer_dtype(column) else column.astype(str)
 
 
 def count_answers(questions: Questions, series: Sequence[AnswerSeries]) -> pd.DataFrame:
-    """What was answered, left out and invalid, one row per prompting and model."""
+    """Numbers of answers, of trials left out and of invalid answers, one row per prompting and
+    model.
+    """
     n_trials = questions.tuples["n_trials"].to_numpy()
     rows = []
-    for one in series:
-        asked = (one.answers != ABSENT).any(axis=0)
+    for run in series:
+        asked = (run.answers != ABSENT).any(axis=0)
         per_tuple = np.bincount(questions.tuple_of, asked, len(n_trials))
-        reasons = "; ".join(f"{reason} {number}" for reason, number in sorted(one.invalid.items()))
+        reasons = "; ".join(f"{reason} {number}" for reason, number in sorted(run.invalid.items()))
         rows.append(
             {
-                "prompting": one.prompting,
-                "model": one.model,
+                "prompting": run.prompting,
+                "model": run.model,
                 "trials": int(asked.sum()),
                 "tuples": int((per_tuple == n_trials).sum()),
                 "incomplete_tuples": int(((per_tuple > 0) & (per_tuple < n_trials)).sum()),
-                "invalid": sum(one.invalid.values()),
+                "invalid": sum(run.invalid.values()),
                 "reasons": reasons,
-                "not_in_set": one.n_foreign_keys,
+                "not_in_set": run.n_foreign_keys,
             }
         )
     return pd.DataFrame(rows)

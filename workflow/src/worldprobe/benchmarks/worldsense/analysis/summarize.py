@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import Estimates
-from worldprobe.analysis.comparisons import compare_pairs, corrected, place, with_findings
+from worldprobe.analysis.comparisons import above_or_below, compare_pairs, corrected, with_findings
 from worldprobe.analysis.summaries import Group
 from worldprobe.benchmarks.worldsense.analysis.answers import AnswerSeries
-from worldprobe.benchmarks.worldsense.analysis.consistency import measure_consistency
 from worldprobe.benchmarks.worldsense.analysis.intervals import OVER, spread_of_means
 from worldprobe.benchmarks.worldsense.analysis.questions import Questions
 from worldprobe.benchmarks.worldsense.analysis.statistics import (
@@ -25,6 +24,7 @@ from worldprobe.benchmarks.worldsense.analysis.statistics import (
 from worldprobe.benchmarks.worldsense.contracts import COUNTING, GROUPINGS, Comparisons
 from worldprobe.contracts import typed
 from worldprobe.contracts.results import ALL, JOINT, OVERALL
+from worldprobe.extensions import additions
 
 _KEY = ["condition", "eval_type", "model", "metric"]
 
@@ -38,19 +38,23 @@ def tuple_means(
         name: of the set.
         questions: its trials.
         series: the answers to them.
-        seed: of the exchanges of answers that say what accuracy explains of consistency.
+        seed: of what extensions draw to measure more.
     """
     labels, scores = [], []
-    metrics = {(one.prompting, one.model): score_metrics(questions, one.answers) for one in series}
-    rules = {prompting: own for (prompting, model), own in metrics.items() if model == COUNTING}
-    for one in series:
-        own = metrics[one.prompting, one.model]
-        if rules and one.model != COUNTING:  # what a rule answers does not depend on the prompting
+    metrics = {(run.prompting, run.model): score_metrics(questions, run.answers) for run in series}
+    rules = {
+        prompting: by_metric
+        for (prompting, model), by_metric in metrics.items()
+        if model == COUNTING
+    }
+    for run in series:
+        by_metric = metrics[run.prompting, run.model]
+        if rules and run.model != COUNTING:  # what a rule answers does not depend on the prompting
             fullest = max(rules.values(), key=lambda rule: np.isfinite(rule["accuracy"]).sum())
-            rule = rules.get(one.prompting, fullest)
-            own |= {"above_counting": own["accuracy"] - rule["accuracy"]}
-        for metric, score in own.items():
-            labels.append((name, one.prompting, one.model, metric))
+            rule = rules.get(run.prompting, fullest)
+            by_metric |= {"above_counting": by_metric["accuracy"] - rule["accuracy"]}
+        for metric, score in by_metric.items():
+            labels.append((name, run.prompting, run.model, metric))
             scores.append(score)
     named, values = pd.DataFrame(labels, columns=_KEY), np.array(scores)
     blocks = [
@@ -58,7 +62,11 @@ def tuple_means(
         for grouping, by in GROUPINGS.items()
         if set(by) <= set(questions.tuples.columns)
     ]
-    blocks += [measure_consistency(name, questions, one, seed) for one in series]
+    blocks += [
+        measure(name, questions, run, seed)
+        for measure in additions("worldsense.measures")
+        for run in series
+    ]
     table = pd.concat(blocks, ignore_index=True)
     return table.sort_values([*_KEY, "grouping", "group"], kind="stable").reset_index(drop=True)
 
@@ -100,42 +108,44 @@ def compare_on_tuples(
     and abstract problems.
     """
     tuples = questions.tuples
-    places = {(OVERALL, ALL): np.arange(len(tuples))}
-    places |= {
-        ("problem", str(key)): np.asarray(found)
-        for key, found in tuples.groupby("problem", observed=True).indices.items()
+    positions = {(OVERALL, ALL): np.arange(len(tuples))}
+    positions |= {
+        ("problem", str(key)): np.asarray(indices)
+        for key, indices in tuples.groupby("problem", observed=True).indices.items()
     }
     groups = [
         Group(*key, units, tuples["skin"].cat.codes.to_numpy()[units], OVER)
-        for key, units in places.items()
+        for key, units in positions.items()
     ]
 
     def estimate(values: np.ndarray, group: Group, tested: bool) -> Estimates:
-        found = spread_of_means(tuples.iloc[group.units], values, (), tested)
-        return Estimates(**{field: array[:, 0] for field, array in vars(found).items()})
+        spread = spread_of_means(tuples.iloc[group.units], values, (), tested)
+        return Estimates(**{field: array[:, 0] for field, array in vars(spread).items()})
 
-    rules = {one.model for one in series if one.is_rule}
+    rules = {run.model for run in series if run.is_rule}
     tables = [typed([], Comparisons)]
-    for prompting in sorted({one.prompting for one in series}):
+    for prompting in sorted({run.prompting for run in series}):
         scores = {
-            one.model: score_tuples(questions, one.answers)["accuracy"]
-            for one in series
-            if one.prompting == prompting
+            run.model: score_tuples(questions, run.answers)["accuracy"]
+            for run in series
+            if run.prompting == prompting
         }
         models = sorted(scores)
         if len(models) > 1:
-            found = compare_pairs(
+            compared = compare_pairs(
                 models, np.array([scores[model] for model in models]), groups, estimate
             )
-            tables.append(found.assign(eval_type=prompting, condition_a=name, condition_b=name))
+            tables.append(compared.assign(eval_type=prompting, condition_a=name, condition_b=name))
     table = corrected(
         pd.concat(tables[1:] or tables, ignore_index=True),
         ["eval_type", "grouping", "group"],
         rules,
     )
     for side in "ab" if len(table) else "":
-        own = {end: table[f"{end}_{side}"] for end in ("mean", "ci_low", "ci_high", "std_error")}
-        table[f"place_{side}"] = place(
-            pd.DataFrame(own).assign(n_clusters=table["n_clusters"]), n_intervals=1
+        columns = {
+            end: table[f"{end}_{side}"] for end in ("mean", "ci_low", "ci_high", "std_error")
+        }
+        table[f"place_{side}"] = above_or_below(
+            pd.DataFrame(columns).assign(n_clusters=table["n_clusters"]), n_intervals=1
         )
     return with_findings(table)[list(Comparisons.columns)]

@@ -1,1 +1,1 @@
-"""What a model, or a rule, is asked about a trial, and what it answers."""
+"""Questions to a model, or a rule, about a trial, and its answers."""

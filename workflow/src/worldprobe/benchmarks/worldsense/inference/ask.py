@@ -26,6 +26,7 @@ import pandas as pd
 from worldprobe.benchmarks.worldsense.inference.parse import count_rule_differences, reader_of
 from worldprobe.benchmarks.worldsense.inference.prompts import SHARED, Pool, PromptSet
 from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE, answers_of, problem_type
+from worldprobe.engines import of_answers
 from worldprobe.errors import UserError
 from worldprobe.inference.dialogue import NO_REPLY, Exchange, Reader, Reading, converse, extend
 from worldprobe.inference.requests import Generate, near_tie_of, run_requests
@@ -50,8 +51,7 @@ FORM = ("problem", "wording", "arity")
 
 
 def usual_odds(tuples: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
-    """What log odds are on average over tuples, of each halfway between its largest and its
-    smallest, in nats.
+    """Average log odds over tuples, of each halfway between its largest and its smallest, in nats.
 
     Halfway, since two of a completeness tuple's three answers are known; so no gold answer is
     needed.
@@ -70,8 +70,8 @@ def usual_odds(tuples: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
 
 
 def log_odds(logprobs: Sequence[float]) -> np.ndarray:
-    """What is decided between answers, in nats: the first against the second; of three, known (1,
-    2) against 3, and 1 against 2.
+    """Log odds between answers, in nats: the first against the second; of three, known (1, 2)
+    against 3, and 1 against 2.
 
     The paper folds 1 and 2 into one answer (Section 4.2). So must the decision: a model that draws
     one of three answers would say "known" twice as often as "unknown".
@@ -306,8 +306,8 @@ def _compare(
         for text, accepted in zip(texts, options, strict=True)
         for option in accepted
     ]
-    found = run_requests(queries, engine, store, protocol, what=what, total=len(trials))
-    values = iter(found.values)
+    results = run_requests(queries, engine, store, protocol, what=what, total=len(trials))
+    values = iter(results.values)
     scores: list[list[Scored]] = [[next(values) for _ in accepted] for accepted in options]
     facts: dict[str, Any] = {"answer_tokens": _answer_tokens(options, scores)}
     flagged = Counter(
@@ -320,7 +320,7 @@ def _compare(
     usual: list[np.ndarray | None] = [None] * len(trials)
     # A rule gives its answer nearly all probability, whatever the answer's length: what it says
     # most often is no habit.
-    if prompts.calibrated and engine.facts.engine != "rule":
+    if prompts.calibrated and of_answers(engine.facts.engine).is_model:
         by_form = _usual_odds(trials, scores)
         usual = [
             by_form.get(form) for form in trials[list(FORM)].itertuples(index=False, name=None)
@@ -332,19 +332,19 @@ def _compare(
             trials["trial_id"], texts, trials["problem"], scores, usual, strict=True
         )
     ]
-    return rows, found.origins, facts
+    return rows, results.origins, facts
 
 
 def _usual_odds(trials: pd.DataFrame, scores: Sequence[Sequence[Scored]]) -> dict[Any, np.ndarray]:
     """Form -> its usual odds, over the trials whose answers could be compared."""
-    found: dict[Any, dict[str, list[np.ndarray]]] = {}
+    odds: dict[Any, dict[str, list[np.ndarray]]] = {}
     for tuple_id, *form, compared in zip(
         trials["tuple_id"], *(trials[name] for name in FORM), scores, strict=True
     ):
         logprobs, status = _logprobs(compared)
         if status == "ok":
-            found.setdefault(tuple(form), {}).setdefault(tuple_id, []).append(log_odds(logprobs))
-    return {form: usual_odds(list(tuples.values())) for form, tuples in found.items()}
+            odds.setdefault(tuple(form), {}).setdefault(tuple_id, []).append(log_odds(logprobs))
+    return {form: usual_odds(list(tuples.values())) for form, tuples in odds.items()}
 
 
 def _logprobs(scores: Sequence[Scored]) -> tuple[list[float], str]:
@@ -360,11 +360,11 @@ def _answer_tokens(
     options: Sequence[Sequence[str]], scores: Sequence[Sequence[Scored]]
 ) -> dict[str, list[int]]:
     """Answer -> the numbers of tokens that it has after the texts, usually one."""
-    found: dict[str, set[int]] = {}
+    counts: dict[str, set[int]] = {}
     for accepted, compared in zip(options, scores, strict=True):
         for option, score in zip(accepted, compared, strict=True):
-            found.setdefault(option, set()).add(score.n_tokens)
-    return {option: sorted(found[option]) for option in DISGUISE if option in found}
+            counts.setdefault(option, set()).add(score.n_tokens)
+    return {option: sorted(counts[option]) for option in DISGUISE if option in counts}
 
 
 def choose(
@@ -389,8 +389,8 @@ def choose(
     logprobs, status = _logprobs(scores)
     chosen, margin = "", None
     if status == "ok":
-        place, margin = _likeliest(logprobs) if usual is None else choose_answer(logprobs, usual)
-        status, chosen = ("ok", answers_of(problem)[place]) if margin > 0 else ("invalid", "")
+        index, margin = _likeliest(logprobs) if usual is None else choose_answer(logprobs, usual)
+        status, chosen = ("ok", answers_of(problem)[index]) if margin > 0 else ("invalid", "")
     return {
         "trial_id": trial_id,
         "sample": 0,
@@ -436,8 +436,8 @@ def _hold(
         openings, engine, store, protocol, what, len(trials) * asking.samples
     )
     rows = []
-    for place, exchange in enumerate(exchanges):
-        sample, trial = divmod(place, len(texts))
+    for index, exchange in enumerate(exchanges):
+        sample, trial = divmod(index, len(texts))
         rows.append(
             _row(exchange, int(trials["trial_id"].iloc[trial]), sample, kinds[trial], prompts)
         )
@@ -448,15 +448,15 @@ def _differences(
     rows: Sequence[dict[str, Any]], texts: Sequence[str], kinds: Sequence[str], prompts: PromptSet
 ) -> dict[str, int]:
     """How often the two rules of reading differ, on first and second replies that were not cut."""
-    found: Counter[str] = Counter()
-    for place, row in enumerate(rows):
-        kind = kinds[place % len(kinds)]
-        found.update(
+    counts: Counter[str] = Counter()
+    for index, row in enumerate(rows):
+        kind = kinds[index % len(kinds)]
+        counts.update(
             count_rule_differences(
-                kind, prompts.answers[kind], row["read"], texts[place % len(texts)]
+                kind, prompts.answers[kind], row["read"], texts[index % len(texts)]
             )
         )
-    return dict(sorted(found.items()))
+    return dict(sorted(counts.items()))
 
 
 def _opening(text: str, prompts: PromptSet, is_chat: bool) -> Prompt:
@@ -499,7 +499,7 @@ def _conversation(prompt: Prompt, last: Sequence[Completion]) -> str:
     else:
         messages = [{"role": message.role, "content": message.content} for message in prompt]
     return json.dumps(
-        [*messages, *({"role": "assistant", "content": one.text} for one in last)],
+        [*messages, *({"role": "assistant", "content": reply.text} for reply in last)],
         ensure_ascii=False,
     )
 

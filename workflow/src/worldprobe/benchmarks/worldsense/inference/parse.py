@@ -1,5 +1,5 @@
-"""What a reply answers: the paper's rule (its last word), and a reader of what chat models write,
-which flags what is not sure.
+"""The answer of a reply: by the paper's rule (its last word), and by a reader of what chat models
+write, which flags what is not sure.
 
 The reader looks, in this order (``_STEPS``), for an answer that is set apart (a box, a tag, JSON),
 for words that announce the answer, for an answer with which the reply begins, and for what its last
@@ -113,7 +113,7 @@ _REJECTED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """What a clause says: an answer, that one is not right, or several answers (None)."""
+    """The claim of a clause: an answer, that one is not right, or several answers (None)."""
 
     value: str | None
     is_denied: bool = False
@@ -160,11 +160,11 @@ def count_rule_differences(
     """How often the two rules read a reply otherwise: another answer, or an answer where the other
     rule reads none.
     """
-    found: Counter[str] = Counter({"replies": len(replies)})
+    counts: Counter[str] = Counter({"replies": len(replies)})
     for reply in replies:
         ours, papers = (reader_of(rule, kind, accept, text)(reply).value for rule in RULES)
         if ours != papers:
-            found[
+            counts[
                 (
                     "only_last_word"
                     if ours is None
@@ -173,11 +173,11 @@ def count_rule_differences(
                     else "another_answer"
                 )
             ] += 1
-    return found
+    return counts
 
 
 def read_explicit(kind: str, text: str, words: Mapping[str, str] | None = None) -> Reading:
-    """What a reply answers; status ok, ambiguous, refused or invalid.
+    """The answer of a reply; status ok, ambiguous, refused or invalid.
 
     Args:
         kind: Infer, Consist or Compl.
@@ -214,13 +214,13 @@ def _numbered(text: str, words: Mapping[str, str]) -> str:
     >>> _numbered("1. Ann is younger than Bo.", {"2": "Ann is younger than Bo"})
     '1 or #2 .'
     """
-    for number, said in words.items():
-        said = re.escape(_plain(said)).replace(r"\ ", r"\s+")
-        alone = rf"(^|\b(?:answer|response|conclusion)(?: is)?:?\s)\W*{said}\W*$"
+    for number, phrase in words.items():
+        phrase = re.escape(_plain(phrase)).replace(r"\ ", r"\s+")
+        alone = rf"(^|\b(?:answer|response|conclusion)(?: is)?:?\s)\W*{phrase}\W*$"
         text = re.sub(alone, rf"\1#{number}", text, flags=re.IGNORECASE)
         others = "123".replace(number, "")
         text = re.sub(
-            rf"((?<!\w)#?[{others}])\W{{1,4}}{said}\b",
+            rf"((?<!\w)#?[{others}])\W{{1,4}}{phrase}\b",
             rf"\1 or #{number} ",
             text,
             flags=re.IGNORECASE,
@@ -229,7 +229,7 @@ def _numbered(text: str, words: Mapping[str, str]) -> str:
 
 
 def _read(kind: str, text: str) -> Reading:
-    """What the first step reads that reads something."""
+    """The reading of the first step that reads something."""
     claims = list(_claims(kind, text))
     return next(
         filter(None, (step(kind, text, claims) for step in _STEPS)), Reading(None, "invalid")
@@ -274,7 +274,9 @@ def _leading(kind: str, text: str, claims: list[_Claim]) -> Reading | None:
     if (
         kind == "Compl"
         and lead != "3"
-        and any(_UNDECIDED.search(one) and not _OF_THIRD.search(one) for one in later)
+        and any(
+            _UNDECIDED.search(sentence) and not _OF_THIRD.search(sentence) for sentence in later
+        )
     ):
         return _AMBIGUOUS
     others = [
@@ -291,7 +293,7 @@ def _refused(kind: str, text: str, claims: list[_Claim]) -> Reading | None:
 
 
 def _asserted(kind: str, text: str, claims: list[_Claim]) -> Reading | None:
-    """What the last sentence with a claim says, where all say the same or it concludes."""
+    """The claim of the last sentence with one, where all say the same or it concludes."""
     asserted = [claim for claim in claims if not claim.is_denied]
     if not asserted:
         return None
@@ -431,17 +433,17 @@ def _plain(text: str) -> str:
 def _without_lists(text: str) -> str:
     """The numbers of numbered lists are no answers."""
     lines = text.split("\n")
-    numbered = [place for place, line in enumerate(lines) if re.match(r"\s*[1-9][.)]\s", line)]
+    numbered = [index for index, line in enumerate(lines) if re.match(r"\s*[1-9][.)]\s", line)]
     starts = [
-        place
-        for place in numbered
-        if re.match(r"\s*1[.)]\s", lines[place]) and place + 1 in numbered
+        index
+        for index in numbered
+        if re.match(r"\s*1[.)]\s", lines[index]) and index + 1 in numbered
     ]
     for start in starts:
-        place = start
-        while place in numbered:
-            lines[place] = re.sub(r"^\s*[1-9][.)]\s", "- ", lines[place])
-            place += 1
+        index = start
+        while index in numbered:
+            lines[index] = re.sub(r"^\s*[1-9][.)]\s", "- ", lines[index])
+            index += 1
     return "\n".join(lines)
 
 
@@ -489,8 +491,8 @@ def _mentions(kind: str, text: str) -> Iterator[re.Match[str]]:
 
 
 def _value(match: re.Match[str]) -> str:
-    found = next(group for group in match.groups() if group).upper()
-    return _NUMBERS.get(found.lower(), found)
+    word = next(group for group in match.groups() if group).upper()
+    return _NUMBERS.get(word.lower(), word)
 
 
 def _single(kind: str, content: str) -> str | None:
@@ -545,12 +547,12 @@ def _denies(kind: str, value: str, rest: str) -> bool:
     """Says what follows an answer that nothing can be decided, or that this option is wrong ("...,
     which is not possible")?
     """
-    said = rest[: _OPTION_END.search(rest, len(rest) - len(rest.lstrip(" .:)\n"))).end()]  # type: ignore[union-attr]
-    if value != "3" and _IS_UNDECIDED.match(said):
+    claim = rest[: _OPTION_END.search(rest, len(rest) - len(rest.lstrip(" .:)\n"))).end()]  # type: ignore[union-attr]
+    if value != "3" and _IS_UNDECIDED.match(claim):
         return True
     relative = re.search(
         r"(?:\b(?:which|that|this) (?:is|was|cannot|can't|isn't)|, not possible)\b.*",
-        said,
+        claim,
         re.IGNORECASE,
     )
     return kind == "Compl" and relative is not None and _WRONG.search(relative[0]) is not None
@@ -565,7 +567,7 @@ def _reading(value: str) -> Reading:
 
 
 def _claims(kind: str, text: str) -> Iterator[_Claim]:
-    """What each clause of each sentence claims; questions, conditions and suppositions claim
+    """The claims of each clause of each sentence. Questions, conditions and suppositions claim
     nothing.
     """
     for sentence in _SENTENCE.split(_INFINITIVE.sub(r"\1", text) if kind == "Consist" else text):
@@ -574,9 +576,9 @@ def _claims(kind: str, text: str) -> Iterator[_Claim]:
         before: _Claim | None = None
         supposed: str | None = None
         for clause in re.split(r"[,;:()\u2013\u2014]\s|\s-\s|\bbut\b|\bso\b|[()]$", sentence):
-            found = list(_mentions(kind, clause))
+            mentions = list(_mentions(kind, clause))
             if (
-                not found
+                not mentions
                 and supposed
                 and re.search(r"\b(?:is|was|are) not\b|\bisn't\b|\bwasn't\b", clause)
             ):
@@ -585,16 +587,16 @@ def _claims(kind: str, text: str) -> Iterator[_Claim]:
                 bool(
                     re.fullmatch(r"\W*" + _LEADS[kind] + r"\W*(?:for\b.*)?", clause, re.IGNORECASE)
                 )
-                if found
+                if mentions
                 else False
             )
             claims = [
                 claim
-                for match in found
+                for match in mentions
                 for claim in [_claim(kind, clause, match, is_bare, sentence)]
                 if claim
             ]
-            supposed = _value(found[-1]) if found and not claims else None
+            supposed = _value(mentions[-1]) if mentions and not claims else None
             values = {claim.value for claim in claims if not claim.is_denied}
             if len(values) > 1:
                 claims = [_Claim(None, False, is_bare, sentence)]

@@ -51,11 +51,11 @@ class Rewrite(Block):
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """What is found."""
+        """The compiled expression."""
         return re.compile(self.find, re.DOTALL)
 
     def findings(self) -> Iterator[Finding]:
-        """What is no regular expression, or not a replacement for it."""
+        """Faults in the expression and its replacement."""
         try:
             self.pattern.sub(self.put, "")  # reads the replacement, too
         except (re.error, OverflowError, IndexError) as error:
@@ -98,9 +98,9 @@ class Meaning(Block):
 
     def findings(self) -> Iterator[Finding]:
         """Two answers of one meaning."""
-        for kind, known in ANSWERS.items():
+        for kind, words in ANSWERS.items():
             pairs = getattr(self, kind)
-            if len({pairs.get(word, word) for word in known}) < len(known):
+            if len({pairs.get(word, word) for word in words}) < len(words):
                 yield (kind,), "gives two answers the same meaning.", "Give each its own."
 
 
@@ -228,11 +228,11 @@ class PromptSet(Block):
             text: the trial's text.
             kind: Infer, Consist or Compl.
         """
-        found = 0
-        for one in self.rewrite:
-            text, count = one.pattern.subn(one.put, text)
-            found += count
-        if self.rewrite and not found:
+        total = 0
+        for rewriting in self.rewrite:
+            text, count = rewriting.pattern.subn(rewriting.put, text)
+            total += count
+        if self.rewrite and not total:
             return None
         if self.rewrite or self.examples or self.question != "{text}":
             text = text.rstrip()
@@ -256,9 +256,7 @@ class PromptSet(Block):
 
     @property
     def ending(self) -> str:
-        """What follows the question: the beginning of the solution, which the model completes
-        (Appendix E.2).
-        """
+        """The beginning of a solution for the model to complete (Appendix E.2)."""
         begun = (
             ""
             if self.examples is None
@@ -267,7 +265,7 @@ class PromptSet(Block):
         return f"\n{begun}" if begun else ""
 
     def second_question(self, kind: str) -> str | None:
-        """What is said where the first reply has no accepted answer."""
+        """The follow-up to a first reply without an accepted answer; None where there is none."""
         return None if self.follow_up is None else self._fill(self.follow_up, kind)
 
     def meant(self, kind: str, answer: str) -> str:
@@ -282,7 +280,8 @@ class PromptSet(Block):
     def _fill(self, template: str, kind: str, **more: str) -> str:
         listed = self.answers[kind]
         quoted = ", ".join(
-            f"\N{LEFT SINGLE QUOTATION MARK}{one}\N{RIGHT SINGLE QUOTATION MARK}" for one in listed
+            f"\N{LEFT SINGLE QUOTATION MARK}{answer}\N{RIGHT SINGLE QUOTATION MARK}"
+            for answer in listed
         )
         return _put(
             template,
@@ -299,8 +298,12 @@ def _slot_findings(key: str, text: str) -> Iterator[Finding]:
     """Slots of a text that nothing is put into; texts without slots may have other braces."""
     for slot in _SLOT.findall(text):
         if key in _SLOTS and slot not in _SLOTS[key]:
-            known = ", ".join(f"{{{one}}}" for one in sorted(_SLOTS[key]))
-            yield (key,), f"contains the unknown slot {{{slot}}}.", f"The slots here are {known}."
+            slot_list = ", ".join(f"{{{name}}}" for name in sorted(_SLOTS[key]))
+            yield (
+                (key,),
+                f"contains the unknown slot {{{slot}}}.",
+                f"The slots here are {slot_list}.",
+            )
         elif key not in _SLOTS and any(slot in slots for slots in _SLOTS.values()):
             problem = f"contains {{{slot}}}, which is not filled here."
             yield (key,), problem, "Write it into `question`, or use other words."
@@ -388,8 +391,8 @@ class Pool:
         ).digest()
         rng = np.random.default_rng(np.frombuffer(digest, dtype=np.uint32))
         skins = self.cells.get(cell, {})
-        right = [one for one in sorted(skins) if self._is_right(one, skin, other_domain)]
-        enough = [one for one in right if len(skins[one]) - (tuple_id in skins[one]) >= number]
+        right = [name for name in sorted(skins) if self._is_right(name, skin, other_domain)]
+        enough = [name for name in right if len(skins[name]) - (tuple_id in skins[name]) >= number]
         if not enough:
             kind = "a skin of another domain" if other_domain else f"the skin {skin}"
             problem, size, complexity, wording = cell
@@ -402,12 +405,12 @@ class Pool:
                 " seed.",
             )
         tuples = skins[enough[int(rng.integers(len(enough)))]]
-        others = [one for one in tuples if one != tuple_id]
+        others = [other for other in tuples if other != tuple_id]
         chosen = [others[i] for i in rng.choice(len(others), size=number, replace=False)]
         answers = list(rng.permutation(answers_of(str(cell[0]))))
         golds = [str(answers[i % len(answers)]) for i in range(number)]
         rng.shuffle(golds)
-        return [(tuples[one][gold], gold) for one, gold in zip(chosen, golds, strict=True)]
+        return [(tuples[other][gold], gold) for other, gold in zip(chosen, golds, strict=True)]
 
     def _is_right(self, skin: str, asked: str, other_domain: bool) -> bool:
         if not other_domain:

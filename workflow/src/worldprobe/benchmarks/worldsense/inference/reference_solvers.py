@@ -8,32 +8,24 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
-from scipy import sparse
-from scipy.optimize import minimize
-from scipy.special import logsumexp
 
 from worldprobe.benchmarks.worldsense.inference.prompts import (
     PromptSet,
     known_sets,
     load_prompt_set,
 )
+from worldprobe.benchmarks.worldsense.known_rules import known_rules
 from worldprobe.benchmarks.worldsense.problems import worlds
 from worldprobe.benchmarks.worldsense.skins.rendering import read_planar_text
 from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, Skin, read_all_wordings
 from worldprobe.benchmarks.worldsense.skins.vocabulary import (
-    ANSWER_OF,
     ANSWERS,
-    DOMAINS,
     problem_type,
 )
-from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe.extensions import load
 from worldprobe.models.engine import (
     Completion,
     Decoding,
@@ -48,15 +40,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-#: Seed of the trials that it learns from, which no study of ours has, and rounds of them.
-SEED, ROUNDS = 982_451_653, 4
-#: An n-gram counts if so many of the texts have it.
-FEWEST = 5
-_LONGEST = 3
-
-
 class Statement(NamedTuple):
-    """What a trial states and asks.
+    """The statement and the question of a trial.
 
     Attributes:
         problem_type: ``Infer``, ``Consist`` or ``Compl``.
@@ -84,204 +69,33 @@ class Statement(NamedTuple):
         )
 
 
-class Classifier:
-    """The n-grams of one kind of answer, and their weights."""
-
-    def __init__(
-        self, texts: Sequence[str], answers: Sequence[str], options: Sequence[str]
-    ) -> None:
-        """Learn from solved trials.
-
-        Args:
-            texts: of the trials.
-            answers: theirs.
-            options: the possible answers.
-        """
-        found = [_ngrams(text) for text in texts]
-        counts = Counter(ngram for one in found for ngram in one)
-        self.options = tuple(options)
-        self.column = {
-            ngram: number
-            for number, ngram in enumerate(
-                sorted(n for n, count in counts.items() if count >= FEWEST)
-            )
-        }
-        features = self._features(found)
-        gold = np.array([self.options.index(answer) for answer in answers])
-        is_gold = np.eye(len(self.options))[gold]
-        shape = (features.shape[1], len(self.options))
-
-        def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-            weights = flat.reshape(shape)
-            scores = features @ weights
-            scores = scores - logsumexp(scores, axis=1, keepdims=True)
-            slope = features.T @ (np.exp(scores) - is_gold) + weights
-            return float(-(scores * is_gold).sum() + (weights**2).sum() / 2), slope.ravel()
-
-        self.weights = minimize(
-            loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200}
-        ).x.reshape(shape)
-
-    def answer(self, text: str) -> str:
-        """The likeliest answer to a text."""
-        return self.options[int((self._features([_ngrams(text)]) @ self.weights)[0].argmax())]
-
-    def _features(self, found: Sequence[set[str]]) -> sparse.csr_matrix:
-        columns = [
-            sorted(self.column[ngram] for ngram in one if ngram in self.column) for one in found
-        ]
-        starts = np.cumsum([0, *map(len, columns)])
-        flat = np.array([number for one in columns for number in one], int)
-        return sparse.csr_matrix(
-            (np.ones(len(flat)), flat, starts), (len(columns), len(self.column))
-        )
-
-
-class NgramRule:
-    """The classifiers as a rule; they learn when the first text is asked."""
-
-    #: Sets whose trials it learns from, and rounds of each.
-    sets: tuple[tuple[str, int], ...] = (("test", ROUNDS),)
-
-    def __init__(self, skins: Sequence[Skin]) -> None:
-        """Take the skins in whose words the trials to learn from are."""
-        self._skins = list(skins)
-
-    def __call__(self, statement: Statement, text: str) -> str:
-        """The likeliest answer."""
-        return self._classifiers[statement.problem_type].answer(self.words(statement, text))
-
-    def words(self, statement: Statement, text: str) -> str:
-        """What its n-grams are of."""
-        return text
-
-    def chosen(self) -> list[Skin]:
-        """The skins of the trials that it learns from."""
-        return [skin for skin in self._skins if skin.name in self._balanced()]
-
-    @cached_property
-    def _classifiers(self) -> dict[str, Classifier]:
-        texts: dict[str, list[str]] = {kind: [] for kind in ANSWERS}
-        answers: dict[str, list[str]] = {kind: [] for kind in ANSWERS}
-        for name, rounds in self.sets:
-            plan = plan_set(name, per_cell=rounds)
-            for batch in stream_set(plan, blocks_of(plan, self.chosen()), SEED):
-                for problem, *facts, gold in batch[[*_STATED, "gold"]].itertuples(
-                    index=False, name=None
-                ):
-                    kind = problem_type(problem)
-                    texts[kind].append(self.words(_stated(problem, *facts), facts[-1]))
-                    answers[kind].append(ANSWER_OF[gold])
-        return {
-            kind: Classifier(texts[kind], answers[kind], options)
-            for kind, options in ANSWERS.items()
-        }
-
-    def _balanced(self) -> list[str]:
-        """As many skins of each domain as there are of the rarest."""
-        known = {
-            domain: [
-                skin.name for skin in self._skins if skin.use == "test" and skin.domain == domain
-            ]
-            for domain in DOMAINS
-        }
-        number = min(len(names) for names in known.values() if names)
-        return [name for names in known.values() for name in names[:number]]
-
-
-class RoleRule(NgramRule):
-    """The same of relations instead of words: entities are X, Y, Z where the question names them,
-    others in the order of mention.
-
-    So what it learns does not depend on skins; it learns from the problems for training, hard ones
-    among them.
-    """
-
-    sets = (("train-10k", 12), ("train-hard", 40))
-
-    def words(self, statement: Statement, text: str) -> str:
-        """The relations as words.
-
-        >>> told = (worlds.before(0, 1), worlds.is_between(1, 0, 2))
-        >>> RoleRule([]).words(
-        ...     Statement("Infer", "directQ1", 3, ("Al", "Bo", "Cy"), told, worlds.before(2, 1)), ""
-        ... )
-        'e0 before Y . Y between e0 X . X before Y'
-        """
-        told = [*statement.description, *([statement.query] if statement.query else [])]
-        # The two that one is between are in the order of mention: the notation may have them in
-        # their order in the world.
-        lines = [
-            (kind, [first, *(sorted(others) if kind == "between" else others)])
-            for kind, (first, *others) in told
-        ]
-        roles = dict(zip(lines[-1][1], "XYZ", strict=False)) if statement.query else {}
-        named = (
-            (kind, [roles.get(entity, f"e{entity}") for entity in entities])
-            for kind, entities in lines
-        )
-        return " . ".join(" ".join([first, kind, *others]) for kind, (first, *others) in named)
-
-    def chosen(self) -> list[Skin]:
-        """One skin of each domain, as a skin for training: its words do not count."""
-        first = {skin.domain: skin for skin in reversed(super().chosen())}
-        return [replace(skin, use="train") for skin in first.values()]
-
-
-def _ngrams(text: str) -> set[str]:
-    words = text.split()
-    return {
-        " ".join(words[i : i + n])
-        for n in range(1, _LONGEST + 1)
-        for i in range(len(words) - n + 1)
-    }
-
-
-_LIST = re.compile(r"\n\s*- ")
+#: A list in a text.
+LIST = re.compile(r"\n\s*- ")
 
 
 def count_mentions(statement: Statement, text: str) -> str:
     """``counting``."""
     if statement.problem_type == "Consist":
         stated = statement.description
-        return "IMPOSSIBLE" if _contradict(stated) or _closes_a_circle(stated) else "POSSIBLE"
+        return "IMPOSSIBLE" if contradict(stated) or _closes_a_circle(stated) else "POSSIBLE"
     query = statement.query
     assert query is not None
     if statement.problem_type == "Compl":
         return _decided(statement, query)
-    if _LIST.search(text):
-        return _of_list(statement, query)
-    mentions, places = _mentions(statement.description), _places(statement.description)
+    if LIST.search(text):
+        return answer_of_list(statement, query)
+    mentions, positions = _mentions(statement.description), _places(statement.description)
     if query.kind != "between":
         first, *others = query.entities
         if query.kind in ("first", "last"):
-            return _truth(places[first] < 0 if query.kind == "first" else places[first] > 0)
-        return _truth(places[first] <= places[others[0]])
+            return truth(positions[first] < 0 if query.kind == "first" else positions[first] > 0)
+        return truth(positions[first] <= positions[others[0]])
     middle, *ends = (mentions[entity] for entity in query.entities)
-    return _truth(middle > max(ends) if middle != max(ends) else middle > min(ends))
-
-
-def match_clause(statement: Statement, text: str) -> str:
-    """``together``: what one clause says; without one, that things are so, and of what is not
-    stated that it is unknown.
-    """
-    if statement.problem_type == "Consist":
-        return "IMPOSSIBLE" if _contradict(statement.description) else "POSSIBLE"
-    query = statement.query
-    assert query is not None
-    if statement.problem_type == "Compl":
-        found = any(set(query.entities) <= set(clause.entities) for clause in statement.description)
-        return "1" if found and query.kind != "foreign" else "3"
-    if _LIST.search(text):
-        return _of_list(statement, query)
-    matching = [
-        clause for clause in statement.description if set(clause.entities) == set(query.entities)
-    ]
-    return _truth(all(worlds.normalise(clause) == worlds.normalise(query) for clause in matching))
+    return truth(middle > max(ends) if middle != max(ends) else middle > min(ends))
 
 
 def at_first(statement: Statement) -> Statement:
-    """What a rule other than the solver sees of a world in motion: all but the changes, so the
+    """The world in motion as a rule other than the solver sees it: without the changes, so that the
     state at first is the state.
     """
     still = (
@@ -292,13 +106,14 @@ def at_first(statement: Statement) -> Statement:
     return statement._replace(description=tuple(still))
 
 
-def _truth(is_true: bool) -> str:
+def truth(is_true: bool) -> str:
+    """TRUE or FALSE."""
     return "TRUE" if is_true else "FALSE"
 
 
-def _of_list(statement: Statement, query: worlds.Relation) -> str:
+def answer_of_list(statement: Statement, query: worlds.Relation) -> str:
     """A list names the entities in order, which is how the statement numbers them."""
-    return _truth(worlds.holds(query, range(statement.size)))
+    return truth(worlds.holds(query, range(statement.size)))
 
 
 def _mentions(description: worlds.Description) -> Counter[int]:
@@ -307,19 +122,19 @@ def _mentions(description: worlds.Description) -> Counter[int]:
 
 def _places(description: worlds.Description) -> Counter[int]:
     """How much oftener each entity is the later one of a pair than the earlier one."""
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for clause in description:
         if clause.kind == "before":
-            found[clause.entities[0]] -= 1
-            found[clause.entities[1]] += 1
-    return found
+            counts[clause.entities[0]] -= 1
+            counts[clause.entities[1]] += 1
+    return counts
 
 
-def _contradict(description: worlds.Description) -> bool:
+def contradict(description: worlds.Description) -> bool:
     """Whether two clauses about the same entities differ."""
-    said: dict[frozenset[int], worlds.Relation] = {}
+    relations: dict[frozenset[int], worlds.Relation] = {}
     return any(
-        said.setdefault(frozenset(clause.entities), worlds.normalise(clause))
+        relations.setdefault(frozenset(clause.entities), worlds.normalise(clause))
         != worlds.normalise(clause)
         for clause in description
     )
@@ -345,11 +160,11 @@ def _closes_a_circle(description: worlds.Description) -> bool:
     firsts, lasts = _ends(description)
     if not firsts or not lasts:
         return True
-    mentions, places = _mentions(description), _places(description)
+    mentions, positions = _mentions(description), _places(description)
     is_single = len(firsts) == len(lasts) == 1 and all(
         mentions[entity] == 1 for entity in firsts | lasts
     )
-    return is_single and max(places.values()) - min(places.values()) <= 2
+    return is_single and max(positions.values()) - min(positions.values()) <= 2
 
 
 def _decided(statement: Statement, query: worlds.Relation) -> str:
@@ -378,47 +193,49 @@ LIKELY, UNLIKELY = math.log(0.98), math.log(0.01)
 #: Bumped when a rule answers the same text otherwise.
 METHOD = 3
 
-Rule = Callable[[Statement, str], str]
-
 
 def _coin(*words: object) -> int:
     """A number from 0 to 2**32 - 1 that depends on the words only."""
     return int.from_bytes(hashlib.sha256(repr(words).encode()).digest()[:4], "big")
 
 
-def _solve(statement: Statement, text: str) -> str:
+def answer_exactly(statement: Statement, text: str) -> str:
+    """``solver``: the exact answer."""
     return statement.answer() or UNREADABLE
 
 
-def _draw(statement: Statement, text: str) -> str:
-    """KNOWN and UNKNOWN are drawn alike, so that the bias is 0; of a pair each with a half."""
+def draw(statement: Statement, text: str) -> str:
+    """``random``: KNOWN and UNKNOWN are drawn alike, so that the bias is 0; of a pair each with a
+    half.
+    """
     number = _coin("random", text)
     if statement.problem_type == "Compl":
         return ("1", "3", "2", "3")[number % 4]
     return ANSWERS[statement.problem_type][number % 2]
 
 
-def _affirm(statement: Statement, text: str) -> str:
+def affirm(statement: Statement, text: str) -> str:
+    """``positive``: TRUE, POSSIBLE or 1."""
     return ANSWERS[statement.problem_type][0]
 
 
-def _believe_mention(statement: Statement, text: str) -> str:
-    """The world is the order of mention, which is the order in which the statement numbers its
-    entities.
+def believe_mention(statement: Statement, text: str) -> str:
+    """``mention``: the world is the order of mention, which is the order in which the statement
+    numbers its entities.
     """
-    places = range(statement.size)
+    order = range(statement.size)
     if statement.problem_type == "Consist":
         return (
             "POSSIBLE"
-            if all(worlds.holds(relation, places) for relation in statement.description)
+            if all(worlds.holds(relation, order) for relation in statement.description)
             else "IMPOSSIBLE"
         )
-    return _of_query(statement, lambda query: worlds.holds(query, places))
+    return _of_query(statement, lambda query: worlds.holds(query, order))
 
 
-def _read_query(statement: Statement, text: str) -> str:
-    """Whether the query is true depends on its own words: a number drawn from the names and the
-    relation that it mentions last.
+def read_query(statement: Statement, text: str) -> str:
+    """``query``: whether the query is true depends on its own words: a number drawn from the names
+    and the relation that it mentions last.
     """
     query = statement.query or statement.description[-1]
     named = [
@@ -444,20 +261,6 @@ def _of_query(statement: Statement, judge: Callable[[worlds.Relation], bool]) ->
     return ANSWERS[statement.problem_type][0 if judge(query) else 1]
 
 
-RULES: dict[str, Rule] = {
-    "solver": _solve,
-    "random": _draw,
-    "positive": _affirm,
-    "mention": _believe_mention,
-    "query": _read_query,
-    "counting": count_mentions,
-    "together": match_clause,
-}
-#: The rules that learn.
-LEARNED = {"ngrams": NgramRule, "roles": RoleRule}
-NAMES = (*RULES, *LEARNED)
-
-
 class _Frame(NamedTuple):
     """How a prompt set wraps the texts of one kind of problem, and readers of the texts that it
     makes.
@@ -477,7 +280,8 @@ class RuleEngine:
     """
 
     def __init__(self, name: str, skins: Sequence[Skin]) -> None:
-        self.rule = LEARNED[name](skins) if name in LEARNED else RULES[name]
+        rule = known_rules()[name]
+        self.rule = load(rule.place)(skins) if rule.learns else load(rule.place)
         self.facts = EngineFacts(
             checkpoint=name,
             revision=None,
@@ -490,16 +294,16 @@ class RuleEngine:
             has_chat=True,
             notes={"mode": "rule", "device": "none"},
         )
-        self._sets = [load_prompt_set(one) for one in known_sets()]
-        self._frames = [_frame(one, kind) for one in self._sets for kind in ANSWERS]
+        self._sets = [load_prompt_set(set_name) for set_name in known_sets()]
+        self._frames = [_frame(prompt_set, kind) for prompt_set in self._sets for kind in ANSWERS]
         #: Text and what rewrote it -> what it states.
         self._known: dict[tuple[str, str], Statement] = {}
 
     def know(self, trials: pd.DataFrame) -> None:
         """Take what trials state from their abstract relations, before they are asked."""
-        for problem, *facts in trials[list(_STATED)].itertuples(index=False, name=None):
+        for problem, *facts in trials[list(STATED)].itertuples(index=False, name=None):
             kind, text = problem_type(problem), facts[-1]
-            statement = _stated(problem, *facts)
+            statement = read_statement(problem, *facts)
             for prompts in self._sets:
                 body = prompts.model_copy(update={"question": "{text}"}).body(text, kind)
                 if body is not None:
@@ -513,14 +317,14 @@ class RuleEngine:
         per_token: bool = False,
     ) -> Iterator[tuple[int, Scored]]:
         """See ``Engine.score``: a target's probability as an answer to its context."""
-        said: dict[str, str] = {}
+        answers: dict[str, str] = {}
         for i, query in enumerate(queries):
             if i in skip:
                 continue
             context = query.context or ""
-            if context not in said:
-                said[context] = self._answer(context)
-            value = LIKELY if query.target == said[context] else UNLIKELY
+            if context not in answers:
+                answers[context] = self._answer(context)
+            value = LIKELY if query.target == answers[context] else UNLIKELY
             yield (
                 i,
                 Scored(
@@ -552,8 +356,8 @@ class RuleEngine:
         """
         for i, prompt in enumerate(prompts):
             if i not in skip:
-                said = self._answer(_first_question(prompt))
-                yield i, Completion(said if said in options[i] else options[i][0], "end", 1)
+                answer = self._answer(_first_question(prompt))
+                yield i, Completion(answer if answer in options[i] else options[i][0], "end", 1)
 
     def rendered(self, prompt: Prompt, chooses: bool = False) -> str:
         """See ``Engine.rendered``."""
@@ -566,10 +370,10 @@ class RuleEngine:
     def _answer(self, prompt: str) -> str:
         for prompts, kind, pattern in self._frames:
             match = pattern.fullmatch(prompt.rstrip())
-            known = (match["text"].strip(), _rewriting(prompts)) if match else None
-            statement = self._known.get(known) if known else None
+            key = (match["text"].strip(), _rewriting(prompts)) if match else None
+            statement = self._known.get(key) if key else None
             if match and statement is not None and statement.problem_type == kind:
-                seen = statement if self.rule is _solve else at_first(statement)
+                seen = statement if self.rule is answer_exactly else at_first(statement)
                 return prompts.written(kind, self.rule(seen, match["text"]))
         return UNREADABLE
 
@@ -583,19 +387,19 @@ def _digest(name: str, skins: Sequence[Skin]) -> str:
     """Digest of a rule and of all that it reads texts by: with other skins or prompt sets it may
     read what it could not.
     """
-    known = [repr(skin) for skin in sorted(skins, key=lambda skin: skin.name)]
-    known += [f"{one} {load_prompt_set(one).digest}" for one in known_sets()]
-    return hashlib.sha256("\n".join([f"rule {name} {METHOD}", *known]).encode()).hexdigest()
+    parts = [repr(skin) for skin in sorted(skins, key=lambda skin: skin.name)]
+    parts += [f"{set_name} {load_prompt_set(set_name).digest}" for set_name in known_sets()]
+    return hashlib.sha256("\n".join([f"rule {name} {METHOD}", *parts]).encode()).hexdigest()
 
 
 #: Columns of a trial that say what it states.
-_STATED = ("problem", "size", "wording", "description", "query", "entities", "text")
+STATED = ("problem", "size", "wording", "description", "query", "entities", "text")
 
 
-def _stated(
+def read_statement(
     problem: str, size: int, wording: str, description: str, query: str, names: str, text: str
 ) -> Statement:
-    """What a trial states, its entities numbered in the order in which the text names them."""
+    """The statement of a trial, its entities numbered in the order in which the text names them."""
     kind, entities = problem_type(problem), json.loads(names)
     order = sorted(range(len(entities)), key=lambda entity: _named_at(entities[entity], text)[0])
     number = [order.index(entity) for entity in range(len(entities))]
@@ -613,12 +417,12 @@ def _stated(
 
 def _named_at(name: str, text: str) -> list[int]:
     """Where a text mentions an entity; behind it, where it does not."""
-    found = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
-    return found or [len(text)]
+    positions = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
+    return positions or [len(text)]
 
 
 def _first_question(prompt: Prompt) -> str:
-    """What was asked first: a rule gives the same answer to a second question."""
+    """The first question of a prompt. A rule gives the same answer to a second one."""
     if isinstance(prompt, str):
         return prompt
     return next(message.content for message in prompt if message.role == "user")
@@ -646,10 +450,10 @@ def open_engine(name: str, skin_folder: Path | None = None) -> RuleEngine:
     Raises:
         UserError: there is no such rule.
     """
-    if name not in NAMES:
+    if name not in (names := known_rules()):
         raise UserError(
             f"--checkpoint {name}",
-            f"is not a rule{did_you_mean(name, NAMES)}",
-            f"Choose one of {', '.join(NAMES)}.",
+            f"is not a rule{did_you_mean(name, names)}",
+            f"Choose one of {', '.join(names)}.",
         )
     return RuleEngine(name, read_all_wordings(skin_folder or FOLDER))

@@ -33,35 +33,27 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     rename,
 )
 from worldprobe.benchmarks.worldsense.skins.vocabulary import (
-    HARD,
+    FAMILY_OF,
     LINEAR_PROBLEMS,
-    MOTION,
+    MOVING,
     answers_of,
     problem_type,
 )
 from worldprobe.commented_csv import read_rows
-from worldprobe.paths import RESOURCES
-
-#: The problems that ``worldprobe_lab.hard`` and ``worldprobe_lab.motion`` chose.
-HARD_PROBLEMS, MOTION_PROBLEMS = (
-    RESOURCES / "problems" / "hard.csv",
-    RESOURCES / "problems" / "motion.csv",
-)
-#: Most updates of a problem in motion.
-MOST_UPDATES = 6
 
 #: Complexities of a description by problem; the others know complexity 0 only. Of a problem in
 #: motion, the number of updates.
 COMPLEXITIES: dict[str, tuple[int, ...]] = dict.fromkeys(
-    ("Infer.normal", "Consist.trivial", "Consist.normal", "Infer.extrema", *HARD), (0, 1, 2)
+    ("Infer.normal", "Consist.trivial", "Consist.normal", "Infer.extrema"), (0, 1, 2)
 )
-COMPLEXITIES |= dict.fromkeys(MOTION, tuple(range(MOST_UPDATES + 1)))
+COMPLEXITIES |= {problem: family.complexities for problem, family in FAMILY_OF.items()}
 #: Arguments of a query by problem; the others know 2 and 3.
-ARITIES = dict.fromkeys(("Infer.extrema", "Infer.parallel", *MOTION), (2,))
+ARITIES: dict[str, tuple[int, ...]] = dict.fromkeys(("Infer.extrema", "Infer.parallel"), (2,))
+ARITIES |= {problem: family.arities for problem, family in FAMILY_OF.items()}
 
 
 class Cell(NamedTuple):
-    """What trials are balanced over, apart from skin and wording."""
+    """The factors that trials are balanced over, apart from skin and wording."""
 
     problem: str
     size: int
@@ -84,7 +76,7 @@ class Core(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """What the solver says of one trial of a core."""
+    """The solver's result for one trial of a core."""
 
     answer: str
     n_worlds: int
@@ -111,7 +103,7 @@ class Story(NamedTuple):
 
 
 def story_of(description: Description) -> Story:
-    """What a problem in motion says of changes and the moment."""
+    """Changes and moment of a problem in motion."""
     moment = next((relation for relation in description if relation.kind in MOMENTS), None)
     return Story(tuple(relation for relation in description if relation.kind in UPDATES), moment)
 
@@ -159,16 +151,16 @@ def cores(cell: Cell) -> tuple[Core, ...]:
             ours.
     """
     problem, size, complexity, arity = cell
-    found: dict[object, Core] = {}
+    by_form: dict[object, Core] = {}
     for core in _MAKERS[problem](size, complexity, arity):
-        found.setdefault(core if problem in (*HARD, *MOTION) else _canonical(core, size), core)
-    for core in found.values():
+        by_form.setdefault(core if problem in FAMILY_OF else _canonical(core, size), core)
+    for core in by_form.values():
         answers = tuple(
             str(gold_answer(problem, size, stated_in(problem, core, query), query))
             for query in core.queries
         )
         assert answers == answers_of(problem), (cell, core)
-    return tuple(found.values())
+    return tuple(by_form.values())
 
 
 @lru_cache(maxsize=1 << 15)
@@ -192,7 +184,7 @@ def stated_in(problem: str, core: Core, query: Relation) -> Description:
     """The relations that a trial states: the core's, and in a consistency problem the query (in
     motion, before the last).
     """
-    if problem == "Consist.motion":
+    if problem in MOVING and problem_type(problem) == "Consist":
         return (*core.description[:-1], query, core.description[-1])
     return (*core.description, query) if problem_type(problem) == "Consist" else core.description
 
@@ -208,11 +200,13 @@ def base_descriptions(size: int, complexity: int) -> tuple[Description, ...]:
     binary = [before(i, i + 1) for i in range(size - 1)]
     ternary = [is_between(i + 1, i, i + 2) for i in range(size - 2)]
     chosen = product(combinations(ternary, n_ternary), combinations(binary, size - 1 - n_ternary))
-    found = [
+    descriptions = [
         tuple(sorted((*t, *b), key=lambda relation: (min(relation.entities), relation)))
         for t, b in chosen
     ]
-    return tuple(description for description in found if count_worlds(size, description) == 1)
+    return tuple(
+        description for description in descriptions if count_worlds(size, description) == 1
+    )
 
 
 def incomplete_descriptions(size: int) -> tuple[Description, ...]:
@@ -222,18 +216,18 @@ def incomplete_descriptions(size: int) -> tuple[Description, ...]:
     4
     """
     chain = _chain(size)
-    found = []
+    descriptions = []
     for i in range(size - 1):
         for replacement in ([before(i - 1, i + 1)] if i else []) + (
             [before(i, i + 2)] if i + 2 < size else []
         ):
-            found.append(tuple(sorted((*chain[:i], *chain[i + 1 :], replacement))))
-    return tuple(found)
+            descriptions.append(tuple(sorted((*chain[:i], *chain[i + 1 :], replacement))))
+    return tuple(descriptions)
 
 
 def true_queries(size: int, description: Description, arity: int) -> list[Relation]:
-    """What holds in the order of the indices and the description does not state: binary relations
-    of entities that are not neighbours, ternary ones in any distance.
+    """Relations that hold in the order of the indices and that the description does not state:
+    binary ones of entities that are not neighbours, ternary ones in any distance.
     """
     if arity == 2:
         return [before(a, b) for a, b in combinations(range(size), 2) if b - a > 1]
@@ -265,9 +259,9 @@ def _compl_trivial(size: int, complexity: int, arity: int) -> Iterator[Core]:
     for query in true_queries(size, description, arity):
         for false in false_variants(query):
             for replaced in (query, false):
-                for place in range(arity):
+                for position in range(arity):
                     entities = tuple(
-                        UNKNOWN if i == place else e for i, e in enumerate(replaced.entities)
+                        UNKNOWN if i == position else e for i, e in enumerate(replaced.entities)
                     )
                     yield Core(
                         description, (query, false, normalise(Relation(query.kind, entities)))
@@ -329,13 +323,13 @@ def _kept(path: Path) -> dict[Cell, list[tuple[str, Core]]]:
     """Of each cell, the sets that a problem is in, and the problem."""
     rows = read_rows(path, path.read_bytes())
     next(rows)  # the header
-    found: dict[Cell, list[tuple[str, Core]]] = {}
+    by_cell: dict[Cell, list[tuple[str, Core]]] = {}
     for _, (problem, size, complexity, arity, sets, description, queries) in rows:
         core = Core(read_description(description), read_description(queries))
-        found.setdefault(Cell(problem, int(size), int(complexity), int(arity)), []).append(
+        by_cell.setdefault(Cell(problem, int(size), int(complexity), int(arity)), []).append(
             (sets, core)
         )
-    return found
+    return by_cell
 
 
 def _chosen(path: Path, problem: str, size: int, complexity: int, arity: int) -> Iterator[Core]:
@@ -344,21 +338,24 @@ def _chosen(path: Path, problem: str, size: int, complexity: int, arity: int) ->
 
 @lru_cache
 def numbers_in(cell: Cell, *, is_training: bool) -> tuple[int, ...]:
-    """Which of the ``cores`` of a cell the sets for training have, and which the others.
+    """Numbers of the ``cores`` of a cell in the sets for training, or in the others.
 
-    Of hard problems and those in motion, no problem is in both, where balance allows to divide
-    them; all others are in all sets.
+    Of families, no problem is in both, where balance allows to divide them; all others are in all
+    sets.
     """
-    if cell.problem not in (*HARD, *MOTION):
+    if cell.problem not in FAMILY_OF:
         return tuple(range(len(cores(cell))))
-    kept = _kept(HARD_PROBLEMS if cell.problem in HARD else MOTION_PROBLEMS)[cell]
+    kept = _kept(FAMILY_OF[cell.problem].chosen)[cell]
     in_sets = {core: sets for sets, core in kept}
-    own = "train" if is_training else "test"
-    return tuple(number for number, core in enumerate(cores(cell)) if in_sets[core] in ("all", own))
+    part = "train" if is_training else "test"
+    return tuple(
+        number for number, core in enumerate(cores(cell)) if in_sets[core] in ("all", part)
+    )
 
 
-_MAKERS |= {problem: partial(_chosen, HARD_PROBLEMS, problem) for problem in HARD}
-_MAKERS |= {problem: partial(_chosen, MOTION_PROBLEMS, problem) for problem in MOTION}
+_MAKERS |= {
+    problem: partial(_chosen, family.chosen, problem) for problem, family in FAMILY_OF.items()
+}
 
 
 def _chain(size: int) -> Description:
@@ -398,15 +395,15 @@ def _symmetries(size: int, description: Description) -> list[tuple[int, ...]]:
         for e in itself
     ]
     twins = [[e for e in itself if ranks[e] == rank] for rank in sorted(set(ranks))]
-    found = []
+    renamings = []
     for orders in product(*(permutations(group) for group in twins)):
         names = list(itself)
         for group, order in zip(twins, orders, strict=True):
             for entity, name in zip(group, order, strict=True):
                 names[entity] = name
         if sorted(_renamed(description, tuple(names))) == sorted(map(normalise, description)):
-            found.append(tuple(names))
-    return found
+            renamings.append(tuple(names))
+    return renamings
 
 
 def _renamed(relations: Description, names: tuple[int, ...]) -> list[Relation]:

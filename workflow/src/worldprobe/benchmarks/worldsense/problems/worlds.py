@@ -137,7 +137,7 @@ def holds(relation: Relation, place: Sequence[int]) -> bool:
 
 
 def false_variants(relation: Relation) -> tuple[Relation, ...]:
-    """What contradicts a relation by its words alone: reversed, or another entity in the middle
+    """Relations that contradict one by its words alone: reversed, or another entity in the middle
     (specification, Section 4).
 
     >>> false_variants(is_between(1, 0, 2))
@@ -191,11 +191,11 @@ def read_relation(text: str) -> Relation:
     """
     if change := _CHANGE.fullmatch(text):
         kind, *numbers = change.groups()
-        found = tuple(int(number) for number in numbers if number is not None)
-        if len(set(found)) == (1 if kind in ("leave", *MOMENTS) else 2) and len(found) == len(
-            set(found)
-        ):
-            return Relation(cast(Kind, kind), found)
+        entity_numbers = tuple(int(number) for number in numbers if number is not None)
+        if len(set(entity_numbers)) == (1 if kind in ("leave", *MOMENTS) else 2) and len(
+            entity_numbers
+        ) == len(set(entity_numbers)):
+            return Relation(cast(Kind, kind), entity_numbers)
     match = _RELATION.fullmatch(text)
     if match is None:
         raise ValueError(
@@ -251,7 +251,7 @@ def read_description(text: str) -> Description:
 
 @lru_cache(maxsize=1 << 16)
 def relation_fault(written: str, asked: str, size: int) -> tuple[str, str] | None:
-    """What is wrong with the relations of a trial, and the fix."""
+    """Fault in the relations of a trial, and the fix."""
     try:
         description, query = read_description(written), read_relation(asked)
     except ValueError as error:
@@ -336,9 +336,9 @@ def is_true(relation: Relation, order: tuple[int, ...]) -> bool:
     """Whether a relation is true of the entities that are there, in their order; of one that is not
     there, nothing is.
     """
-    place = {entity: number for number, entity in enumerate(order)}
-    return all(entity in place for entity in relation.entities) and holds(
-        relation, cast(Sequence[int], place)
+    positions = {entity: number for number, entity in enumerate(order)}
+    return all(entity in positions for entity in relation.entities) and holds(
+        relation, cast(Sequence[int], positions)
     )
 
 
@@ -403,14 +403,14 @@ def _count(size: int, relations: frozenset[Relation]) -> int:
 def _count_linear(size: int, relations: frozenset[Relation]) -> int:
     full = (1 << size) - 1
     needed = [0] * size  # placed before the entity
-    one_of: list[list[tuple[int, int]]] = [
+    alternatives: list[list[tuple[int, int]]] = [
         [] for _ in range(size)
     ]  # exactly one of the two placed before the entity
     for kind, entities in relations:
         if kind == "before":
             needed[entities[1]] |= 1 << entities[0]
         elif kind == "between":
-            one_of[entities[0]].append((1 << entities[1], 1 << entities[2]))
+            alternatives[entities[0]].append((1 << entities[1], 1 << entities[2]))
         elif kind == "first":
             for other in range(size):
                 needed[other] |= (other != entities[0]) << entities[0]
@@ -425,7 +425,7 @@ def _count_linear(size: int, relations: frozenset[Relation]) -> int:
             bit = 1 << entity
             if placed & bit or needed[entity] & ~placed:
                 continue
-            if all(bool(placed & a) != bool(placed & b) for a, b in one_of[entity]):
+            if all(bool(placed & a) != bool(placed & b) for a, b in alternatives[entity]):
                 ways[placed | bit] += ways[placed]
     return ways[full]
 

@@ -63,8 +63,8 @@ def _fill(clause: str, x: str, y: str, m: str = "") -> str:
 
 
 def render_opposite(relation: worlds.Relation, names: Sequence[str], skin: Skin, flip: bool) -> str:
-    """What contradicts ``render_clause`` of the same arguments: the converse of the same subject,
-    or "outside of".
+    """The contradiction of ``render_clause`` of the same arguments: the converse of the same
+    subject, or "outside of".
     """
     kind, entities = relation
     if kind in ("before", "foreign"):
@@ -107,7 +107,7 @@ def render_story(
     if not changes:
         return described
     words = skin.stories
-    said = [
+    sentences = [
         skin.motion[kind].format(
             **{key: names[entity] for key, entity in zip("xy", entities, strict=False)}
         )
@@ -115,7 +115,7 @@ def render_story(
     ]
     gloss = (
         words.gloss
-        if words.is_always_glossed or any("directly" in change for change in said)
+        if words.is_always_glossed or any("directly" in change for change in sentences)
         else ""
     )
     number = ("", "two", *NUMBERS.values())[len(changes) - 1]
@@ -124,13 +124,13 @@ def render_story(
     )
     lines = [
         f"{label}: {change}."
-        for label, change in zip(label_changes(len(changes), words), said, strict=True)
+        for label, change in zip(label_changes(len(changes), words), sentences, strict=True)
     ]
     return "\n".join([described, introduced, *lines, SEEN.format(clause=seen) if seen else moment])
 
 
 def label_changes(n_changes: int, words: StoryWords) -> list[str]:
-    """What each change of a story is called."""
+    """Names of the changes of a story."""
     return (
         [words.label]
         if n_changes == 1
@@ -139,7 +139,7 @@ def label_changes(n_changes: int, words: StoryWords) -> list[str]:
 
 
 def render_moment(moment: worlds.Relation | None, n_changes: int, words: StoryWords) -> str:
-    """Which state a question is about."""
+    """The state that a question is about, in words."""
     number = 0 if moment is None else moment.entities[0]
     kind = (
         "after all"
@@ -188,20 +188,20 @@ def read_planar_text(
     Relation(kind='perpendicular', entities=(1, 0))
     """
     names = "|".join(re.escape(name) for name in sorted(entities, key=len, reverse=True))
-    found = re.findall(rf"(?<!\w)(?:({names})(?!\w)|(parallel|perpendicular)\b)", text)
-    tokens = [name or kind for name, kind in found]
+    matches = re.findall(rf"(?<!\w)(?:({names})(?!\w)|(parallel|perpendicular)\b)", text)
+    tokens = [name or kind for name, kind in matches]
     index = {name: number for number, name in enumerate(entities)}
     relations: list[worlds.Relation] = []
     n_kinds = 0
-    place = 0
-    while place < len(tokens):
-        first, word, second = (*tokens[place : place + 3], "", "", "")[:3]
+    position = 0
+    while position < len(tokens):
+        first, word, second = (*tokens[position : position + 3], "", "", "")[:3]
         if first in index and word in _KINDS and second in index and first != second:
             relations.append(worlds.Relation(_KINDS[word], (index[first], index[second])))
-            place += 3
+            position += 3
         else:
             n_kinds += first in _KINDS
-            place += 1
+            position += 1
     if len(relations) < 2 or n_kinds:
         raise ValueError(
             "the text does not state relations as 'A is parallel (perpendicular) to B'"

@@ -234,11 +234,11 @@ class SkinFile(Block):
 
 
 def faults_of(source: Source) -> Iterator[UserError]:
-    """What is wrong with one skin's file. Whether its sentences can be misread is seen once they
-    are rendered.
+    """Faults in one skin's file. Whether its sentences can be misread is seen once they are
+    rendered.
     """
-    skin, found = check(SkinFile, source.document, [source])
-    yield from found
+    skin, skin_faults = check(SkinFile, source.document, [source])
+    yield from skin_faults
     if skin is None:
         return
     document = skin.model_dump()
@@ -343,12 +343,12 @@ def _wording_faults(document: dict[str, Any]) -> Iterator[Fault]:
 
 def _placeholder_faults(keys: tuple[str, ...], text: str, wanted: set[str]) -> Iterator[Fault]:
     try:
-        found = sorted(
+        placeholders = sorted(
             str(name) for _, name, _, _ in string.Formatter().parse(text) if name is not None
         )
     except ValueError:
-        found = ["an unpaired brace"]
-    if found != sorted(wanted):
+        placeholders = ["an unpaired brace"]
+    if placeholders != sorted(wanted):
         written = ", ".join(f"{{{name}}}" for name in sorted(wanted))
         yield (
             keys,
@@ -419,7 +419,7 @@ VERSIONS = (1, 2, 3)
 
 @dataclass(frozen=True)
 class StoryWords:
-    """What stories of changes say whatever the skin.
+    """Words of stories of changes that all skins share.
 
     Attributes:
         one: introduces one change.
@@ -527,16 +527,18 @@ class Skin:
 
     def in_motion(self) -> Skin:
         """The skin as it speaks of things that change."""
-        said = {name: self.motion[name] for name in ("before", "after") if name in self.motion}
+        clauses = {name: self.motion[name] for name in ("before", "after") if name in self.motion}
         questions = self.questions
         if not self.stories.is_quoted:
-            told = {
+            consist = {
                 wording: re.sub(r" ?‘(\{description\})’", _on_lines, text)
                 for wording, text in questions["Consist"].items()
             }
-            questions = questions | {"Consist": told}
+            questions = questions | {"Consist": consist}
         situation = self.motion.get("situation", self.situation)
-        return replace(self, situation=situation, clauses=self.clauses | said, questions=questions)
+        return replace(
+            self, situation=situation, clauses=self.clauses | clauses, questions=questions
+        )
 
 
 def _on_lines(quoted: re.Match[str]) -> str:
@@ -588,8 +590,8 @@ def check_skins(folder: Path | str = FOLDER) -> tuple[list[Skin], list[UserError
     Raises:
         UserError: there is no skin at all.
     """
-    place = Path(folder)
-    paths = skin_files(place) if place.is_dir() else [place]
+    root = Path(folder)
+    paths = skin_files(root) if root.is_dir() else [root]
     if not paths:
         raise UserError(
             folder, "contains no skin.", "Give a folder of .yaml files, or one such file."
@@ -597,8 +599,8 @@ def check_skins(folder: Path | str = FOLDER) -> tuple[list[Skin], list[UserError
     right, faults = _right_sources(paths)
     others = (
         []
-        if place.is_dir()
-        else [path for path in skin_files(place.parent) if path.resolve() != place.resolve()]
+        if root.is_dir()
+        else [path for path in skin_files(root.parent) if path.resolve() != root.resolve()]
     )
     for source, fault in faults_between(_right_sources(others)[0] + right if right else []):
         if source in right:
@@ -620,13 +622,15 @@ def _right_sources(paths: Iterable[Path]) -> tuple[list[Source], list[UserError]
     for path in paths:
         try:
             source = read_yaml(path)
-            found = list(faults_of(source))
-            found += [fault for fault in [find_decomposed(str(path), path.read_bytes())] if fault]
+            own_faults = list(faults_of(source))
+            own_faults += [
+                fault for fault in [find_decomposed(str(path), path.read_bytes())] if fault
+            ]
         except UserError as error:
-            found = [error]
+            own_faults = [error]
         else:
-            right += [] if found else [source]
-        faults += found
+            right += [] if own_faults else [source]
+        faults += own_faults
     return right, faults
 
 
@@ -664,7 +668,7 @@ def _in_former(skin: Skin, former: dict[str, Any], now: dict[str, Any]) -> Skin:
     """A skin in a former version; of a user's skin, only the questions that it leaves to us were
     others.
     """
-    own = (
+    former_words = (
         former["skins"].get(skin.name, {})
         if Path(skin.path).resolve().parent == FOLDER.resolve()
         else {}
@@ -682,12 +686,12 @@ def _in_former(skin: Skin, former: dict[str, Any], now: dict[str, Any]) -> Skin:
         for kind, wordings in skin.questions.items()
     }
     words = {
-        group: getattr(skin, group) | own.get(group, {})
+        group: getattr(skin, group) | former_words.get(group, {})
         for group in ("clauses", "foreign", "motion")
     }
     entities, situation = (
-        tuple(own.get("entities", skin.entities)),
-        own.get("situation", skin.situation),
+        tuple(former_words.get("entities", skin.entities)),
+        former_words.get("situation", skin.situation),
     )
     return replace(
         skin,
@@ -813,15 +817,15 @@ def group_skins(names: Iterable[str], folder: Path | str | None = None) -> dict[
     SkinGroup(domain='temporal', training='ind')
     """
     wanted = list(names)
-    found = dict(KNOWN)
+    groups = dict(KNOWN)
     if folder is not None or any(name not in KNOWN for name in wanted):
-        found |= _of_folder(folder)
-    if unknown := [name for name in wanted if name not in found]:
+        groups |= _of_folder(folder)
+    if unknown := [name for name in wanted if name not in groups]:
         LOGGER.warning(
             "skins that are not known here have no domain, and are in no average by domain: %s",
             ", ".join(unknown),
         )
-    return {name: found.get(name, SkinGroup(None, None)) for name in wanted}
+    return {name: groups.get(name, SkinGroup(None, None)) for name in wanted}
 
 
 def _of_folder(folder: Path | str | None) -> dict[str, SkinGroup]:
@@ -848,15 +852,15 @@ def tabulate_skins(folder: Path | str = FOLDER, version: int = VERSIONS[-1]) -> 
     groups = group_skins([skin.name for skin in skins], folder)
     rows = []
     for skin in skins:
-        said = {
+        clauses = {
             clause: re.sub(r"\{(\w)\}", lambda slot: slot[1].upper(), text)
             for clause, text in skin.clauses.items()
         }
         relation, converse = PLANAR_CLAUSES if skin.domain == "planar" else ("before", "after")
         rows.append(
             {"skin": skin.name, "domain": skin.domain, "use": skin.use}
-            | {"training": groups[skin.name].training, "relation": said[relation]}
-            | {"converse": said[converse], "ternary": said.get("between")}
+            | {"training": groups[skin.name].training, "relation": clauses[relation]}
+            | {"converse": clauses[converse], "ternary": clauses.get("between")}
             | {"entities": json.dumps(skin.entities, ensure_ascii=False)}
         )
     frame = pd.DataFrame(rows).astype({"training": "str", "ternary": "str"})

@@ -1,8 +1,10 @@
-"""WorldSense's terms: problems, answers, the disguise of gold answers, our canary."""
+"""WorldSense's terms: problems, sets, answers, the disguise of gold answers, our canary."""
 
 from __future__ import annotations
 
 from functools import cache
+
+from worldprobe.benchmarks.worldsense.problem_families import SetPlan, problem_families
 
 #: The six problems of the paper (Section 3.3), and the one problem of each of two
 #: out-of-distribution sets (Appendix A.3).
@@ -16,12 +18,11 @@ LINEAR_PROBLEMS = (
     "Compl.trivial",
     "Compl.normal",
 )
-#: Problems on which rules that chain nothing are at chance (``worldprobe_lab.hard``).
-HARD = ("Infer.hard", "Consist.hard", "Compl.hard")
-#: Worlds that change (``worldprobe_lab.motion``); the last is the control, which asks about the
-#: state before all updates.
-MOTION = ("Infer.motion", "Consist.motion", "Compl.motion", "Infer.before")
-PROBLEMS = (*LINEAR_PROBLEMS, "Infer.extrema", "Infer.parallel", *HARD, *MOTION)
+#: Problem -> its family, of those that extensions add.
+FAMILY_OF = {problem: family for family in problem_families() for problem in family.problems}
+#: Problems in worlds that change.
+MOVING = tuple(problem for problem, family in FAMILY_OF.items() if family.is_moving)
+PROBLEMS = (*LINEAR_PROBLEMS, "Infer.extrema", "Infer.parallel", *FAMILY_OF)
 
 #: Acceptable answers by problem type, in the official order; their number is the number of a
 #: tuple's trials.
@@ -31,35 +32,34 @@ ANSWERS = {
     "Compl": ("1", "2", "3"),
 }
 
+_SIZES = (3, 4, 5)
+PLANS = {
+    plan.name: plan
+    for plan in (
+        SetPlan("test", "test", "test", LINEAR_PROBLEMS, _SIZES, 31, 31),
+        SetPlan("test-new", "test-new", "test-new", LINEAR_PROBLEMS, _SIZES, 31, 31),
+        SetPlan("train-10k", "train", "train", LINEAR_PROBLEMS, _SIZES, 4, 4),
+        SetPlan("train-100k", "train", "train", LINEAR_PROBLEMS, _SIZES, 36, 4),
+        SetPlan("train-1m", "train", "train", LINEAR_PROBLEMS, _SIZES, 357, 4),
+        SetPlan("memorisation", "train", "train", LINEAR_PROBLEMS, _SIZES, 4, 4),
+        SetPlan("same-skins", "same-skins", "train", LINEAR_PROBLEMS, _SIZES, 31, 31),
+        SetPlan("ood-size", "ood-size", "test", LINEAR_PROBLEMS, (6,), 10, 10),
+        SetPlan("ood-query", "ood-query", "test", ("Infer.extrema",), _SIZES, 10, 10),
+        SetPlan("ood-problem", "ood-problem", "ood-problem", ("Infer.parallel",), _SIZES, 150, 150),
+        *(plan for family in problem_families() for plan in family.plans),
+    )
+}
 #: Sets that are asked, in the order of tables: a study's main set is the first that it has.
-_PAPER_SETS = (
-    "test",
-    "test-new",
-    "memorisation",
-    "same-skins",
-    "ood-size",
-    "ood-query",
-    "ood-problem",
-)
-SETS = (
-    *_PAPER_SETS,
-    *(
-        f"{name}-{kind}"
-        for kind in ("hard", "motion")
-        for name in ("test", "memorisation", "same-skins", "ood-size")
-    ),
-)
+SETS = tuple(name for name in PLANS if not name.startswith("train"))
 
 
 def problems_of_set(name: str) -> tuple[str, ...]:
     """A set's problems by its name.
 
-    >>> problems_of_set("ood-query"), problems_of_set("train-hard") == HARD
+    >>> problems_of_set("ood-query"), problems_of_set("ood-size") == LINEAR_PROBLEMS
     (('Infer.extrema',), True)
     """
-    kinds = {
-        "-hard": HARD,
-        "-motion": MOTION,
+    kinds = {f"-{family.name}": family.problems for family in problem_families()} | {
         "ood-query": ("Infer.extrema",),
         "ood-problem": ("Infer.parallel",),
     }

@@ -23,7 +23,7 @@ import pyarrow.parquet as parquet
 from worldprobe.analysis.sampling import stratified
 from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.benchmarks.worldsense.problems import worlds
-from worldprobe.benchmarks.worldsense.problems.problems import MOST_UPDATES
+from worldprobe.benchmarks.worldsense.problems.problems import COMPLEXITIES
 from worldprobe.benchmarks.worldsense.skins.rendering import read_planar_text
 from worldprobe.benchmarks.worldsense.skins.vocabulary import (
     ANSWER_OF,
@@ -79,7 +79,10 @@ SAME = {
 }
 #: Columns that are read, in this order; ``line`` is the place in the file.
 COLUMNS = (*SAME.values(), "complexity", "entities", "line")
-_COMPLEXITIES = tuple(f"Complexity_{number}" for number in range(MOST_UPDATES + 1))
+_COMPLEXITIES = tuple(
+    f"Complexity_{number}"
+    for number in sorted({level for levels in COMPLEXITIES.values() for level in levels})
+)
 _write_names = json.JSONEncoder(ensure_ascii=False).encode
 OPENERS: dict[str, Callable[..., IO[bytes]]] = {
     ".bz2": cast(Any, bz2.open),
@@ -119,10 +122,10 @@ def read_official(path: Path | str) -> pd.DataFrame:
     if not rows:
         raise UserError(path, "contains no trials.", "Give a file with one JSON object per line.")
     frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"span": "Int64"})
-    for place in frame["trial_id"].duplicated().to_numpy().nonzero()[0][:1]:
-        key = frame["trial_id"].iloc[place]
+    for row in frame["trial_id"].duplicated().to_numpy().nonzero()[0][:1]:
+        key = frame["trial_id"].iloc[row]
         first = frame["line"][frame["trial_id"] == key].iloc[0]
-        where = f"{path}, line {frame['line'].iloc[place]}"
+        where = f"{path}, line {frame['line'].iloc[row]}"
         raise UserError(
             where, f"Key {key} is also the key of line {first}.", "Keep one of the two trials."
         )
@@ -220,18 +223,16 @@ def check_tuples(frame: pd.DataFrame, name: str) -> None:
     n_problems = blocks["problem"].nunique().to_numpy()
     wanted = heads["problem"].map(lambda problem: len(answers_of(problem))).to_numpy()
     repeated = heads["tuple_id"].duplicated().to_numpy()
-    for place in (repeated | (n_trials != wanted) | (n_problems != 1)).nonzero()[0][:1]:
-        head = heads.iloc[place]
-        (where,) = places(heads.iloc[[place]], name)
-        if repeated[place]:
+    for row in (repeated | (n_trials != wanted) | (n_problems != 1)).nonzero()[0][:1]:
+        head = heads.iloc[row]
+        (where,) = places(heads.iloc[[row]], name)
+        if repeated[row]:
             problem = f"tuple {head['tuple_id']} goes on here, but other trials are in between."
-        elif n_problems[place] != 1:
+        elif n_problems[row] != 1:
             problem = f"tuple {head['tuple_id']} has trials of several problems."
         else:
-            n = n_trials[place]
-            has = (
-                f"{n} trial{'s' if n > 1 else ''}; tuples of {head['problem']} have {wanted[place]}"
-            )
+            n = n_trials[row]
+            has = f"{n} trial{'s' if n > 1 else ''}; tuples of {head['problem']} have {wanted[row]}"
             problem = f"tuple {head['tuple_id']} has {has}."
         raise UserError(where, problem, "Give whole tuples, the trials of each on adjacent lines.")
 
@@ -272,7 +273,7 @@ def read_lines(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _form_fault(trial: dict[str, Any]) -> tuple[str, str] | None:
-    """What is wrong with the fields of a trial and their types, and the fix."""
+    """Fault in the fields of a trial and their types, and the fix."""
     if missing := [field for field in FIELDS if field not in trial]:
         return f'the field "{missing[0]}" is missing.', f"Give all of {', '.join(FIELDS)}."
     if extra := [field for field in trial if field not in FIELDS]:
@@ -282,13 +283,13 @@ def _form_fault(trial: dict[str, Any]) -> tuple[str, str] | None:
         )
     for field, kind in FIELDS.items():
         is_right = type(trial[field]) is kind or (field == "span" and trial[field] is None)
-        if not is_right or (kind is list and not all(type(one) is str for one in trial[field])):
+        if not is_right or (kind is list and not all(type(entry) is str for entry in trial[field])):
             return f"{field} is {trial[field]!r}, which has the wrong type.", "Fix the value."
     return None
 
 
 def _fault(trial: dict[str, Any]) -> tuple[str, str] | None:
-    """What is wrong with the values of a trial, and the fix."""
+    """Fault in the values of a trial, and the fix."""
     problem, gold, size, span, names = (
         trial[key] for key in ("problemname", "goldresp_obfusc", "problemsize", "span", "objects")
     )
@@ -440,7 +441,7 @@ def write_lines(lines: Iterable[str], path: Path) -> None:
     if not path.name.endswith(".jsonl.gz"):
         problem = "is not the name of compressed JSON lines."
         raise UserError(f"--out {path}", problem, "Name a file that ends with .jsonl.gz.")
-    with whole_file(path) as place, _dialogues(place) as stream:
+    with whole_file(path) as temporary, _dialogues(temporary) as stream:
         for line in lines:
             stream.write(f"{line}\n".encode())
 

@@ -23,12 +23,12 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.analysis.sampling import stratified
+from worldprobe.benchmarks.worldsense.problem_families import SetPlan
 from worldprobe.benchmarks.worldsense.problems.problems import Cell, cells, cores
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
 from worldprobe.benchmarks.worldsense.skins.vocabulary import (
-    HARD,
-    LINEAR_PROBLEMS,
-    MOTION,
+    MOVING,
+    PLANS,
     PROBLEMS,
     WORDINGS,
     answers_of,
@@ -44,66 +44,6 @@ from worldprobe.processes import end_with_the_command, was_killed
 
 #: Trials made at a time; the same for any number of processes, so that files have the same bytes.
 TRIALS_PER_BATCH = 20_000
-
-
-@dataclass(frozen=True)
-class SetPlan:
-    """What a set consists of.
-
-    Attributes:
-        name: as in the command.
-        stream: what its tuples are drawn from; sets of one stream share their beginning.
-        use: which skins.
-        problems: which problems.
-        sizes: numbers of entities.
-        per_cell: tuples of each block (problem, size, complexity, skin, wording), that is, rounds.
-        spread: tuples by which neighbouring skins are apart in the list of abstract tuples.
-        complexities: which complexities; all where it is empty.
-    """
-
-    def cells(self) -> list[Cell]:
-        """All cells, the empty ones included."""
-        every = cells(self.sizes, self.problems)
-        return [
-            cell for cell in every if not self.complexities or cell.complexity in self.complexities
-        ]
-
-    name: str
-    stream: str
-    use: str
-    problems: tuple[str, ...]
-    sizes: tuple[int, ...]
-    per_cell: int
-    spread: int
-    complexities: tuple[int, ...] = ()
-
-
-_SIZES = (3, 4, 5)
-PLANS = {
-    plan.name: plan
-    for plan in (
-        SetPlan("test", "test", "test", LINEAR_PROBLEMS, _SIZES, 31, 31),
-        SetPlan("test-new", "test-new", "test-new", LINEAR_PROBLEMS, _SIZES, 31, 31),
-        SetPlan("train-10k", "train", "train", LINEAR_PROBLEMS, _SIZES, 4, 4),
-        SetPlan("train-100k", "train", "train", LINEAR_PROBLEMS, _SIZES, 36, 4),
-        SetPlan("train-1m", "train", "train", LINEAR_PROBLEMS, _SIZES, 357, 4),
-        SetPlan("memorisation", "train", "train", LINEAR_PROBLEMS, _SIZES, 4, 4),
-        SetPlan("same-skins", "same-skins", "train", LINEAR_PROBLEMS, _SIZES, 31, 31),
-        SetPlan("ood-size", "ood-size", "test", LINEAR_PROBLEMS, (6,), 10, 10),
-        SetPlan("ood-query", "ood-query", "test", ("Infer.extrema",), _SIZES, 10, 10),
-        SetPlan("ood-problem", "ood-problem", "ood-problem", ("Infer.parallel",), _SIZES, 150, 150),
-        SetPlan("test-hard", "test-hard", "test", HARD, (4, 5, 6), 31, 31),
-        SetPlan("train-hard", "train-hard", "train", HARD, (4, 5, 6), 31, 31),
-        SetPlan("memorisation-hard", "train-hard", "train", HARD, (4, 5, 6), 4, 31),
-        SetPlan("same-skins-hard", "same-skins-hard", "train", HARD, (4, 5, 6), 31, 31),
-        SetPlan("ood-size-hard", "ood-size-hard", "test", HARD, (7, 8), 10, 10),
-        SetPlan("test-motion", "test-motion", "test", MOTION, (4, 5), 12, 12),
-        SetPlan("train-motion", "train-motion", "train", MOTION, (4, 5), 60, 12, (0, 1, 2)),
-        SetPlan("memorisation-motion", "train-motion", "train", MOTION, (4, 5), 4, 12, (0, 1, 2)),
-        SetPlan("same-skins-motion", "same-skins-motion", "train", MOTION, (4, 5), 12, 12),
-        SetPlan("ood-size-motion", "ood-size-motion", "test", MOTION, (6,), 12, 12),
-    )
-}
 
 
 @dataclass(frozen=True)
@@ -190,8 +130,8 @@ def blocks_of(plan: SetPlan, skins: Sequence[Skin], chosen: Sequence[str] = ()) 
     usable = [skin for skin in skins if skin.use == plan.use]
     selected = _select_skins(plan, usable, chosen)
     by_block: dict[tuple[str, int, int], list[Cell]] = {}
-    for cell in plan.cells():
-        if cores(cell):
+    for cell in cells(plan.sizes, plan.problems):
+        if cores(cell) and (not plan.complexities or cell.complexity in plan.complexities):
             by_block.setdefault(cell[:3], []).append(cell)
     if not by_block:
         sizes = ", ".join(map(str, plan.sizes))
@@ -201,20 +141,20 @@ def blocks_of(plan: SetPlan, skins: Sequence[Skin], chosen: Sequence[str] = ()) 
         raise UserError(
             "--sizes, --problems", f"{plan.name} has no such problems of size {sizes}.", fix
         )
-    found = []
+    blocks = []
     is_training = plan.stream.startswith("train")
     for block_cells in by_block.values():
         for number, skin in enumerate(usable):
             for turn, wording in enumerate(WORDINGS):
                 if skin in selected:
-                    found.append(
+                    blocks.append(
                         TrialBlock(
                             tuple(block_cells), skin, wording, _ordinal(number, turn), is_training
                         )
                     )
-    for block in found:
+    for block in blocks:
         _check_room(block, plan)
-    return found
+    return blocks
 
 
 def _select_skins(plan: SetPlan, usable: Sequence[Skin], chosen: Sequence[str]) -> list[Skin]:
@@ -228,7 +168,7 @@ def _select_skins(plan: SetPlan, usable: Sequence[Skin], chosen: Sequence[str]) 
     selected = [skin for skin in usable if not chosen or skin.name in chosen]
     _check_balance(plan, selected)
     for skin in selected:
-        if not skin.motion and set(plan.problems) & set(MOTION):
+        if not skin.motion and set(plan.problems) & set(MOVING):
             raise UserError(
                 f"skin {skin.name}",
                 "does not say how things change.",
@@ -308,7 +248,7 @@ def choose_samples(trials: pd.DataFrame) -> pd.DataFrame:
         rows = trials[trials["problem"] == problem].sort_values("number")
         rows = rows.drop_duplicates(["skin", "gold"])
         pairs = list(zip(rows["skin"], rows["gold"], strict=True))
-        best = min(range(len(rows)), key=lambda row: sum(seen[one] for one in pairs[row]))
+        best = min(range(len(rows)), key=lambda row: sum(seen[pair] for pair in pairs[row]))
         seen.update(pairs[best])
         chosen.append(rows.index[best])
     return trials.loc[chosen].reset_index(drop=True)

@@ -40,9 +40,9 @@ from worldprobe.benchmarks.worldsense.skins.rendering import (
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
 from worldprobe.benchmarks.worldsense.skins.vocabulary import (
     DISGUISE,
-    HARD,
+    FAMILY_OF,
     LINEAR_PROBLEMS,
-    MOTION,
+    MOVING,
     problem_type,
 )
 
@@ -89,8 +89,8 @@ def arrangement(number: int, n: int, k: int) -> tuple[int, ...]:
     """
     left = list(range(n))
     chosen = []
-    for place in range(k):
-        number, digit = divmod(number, n - place)
+    for position in range(k):
+        number, digit = divmod(number, n - position)
         chosen.append(left.pop(digit))
     return tuple(chosen)
 
@@ -150,7 +150,7 @@ def _n_choices(cell: Cell, n_entities: int, n_named: int, n_relations: int) -> i
     """
     n_orders = 1 if cell.problem == "Infer.trivial" else factorial(n_relations)
     is_placed = (
-        problem_type(cell.problem) == "Consist" and cell.problem not in MOTION
+        problem_type(cell.problem) == "Consist" and cell.problem not in MOVING
     )  # updates have an order of their own
     n_places = n_relations + 1 if is_placed else 1
     n_flips = (
@@ -170,7 +170,9 @@ def n_facts(problem: str, description: Description) -> int:
         for number, relation in enumerate(description)
         if relation.kind in UPDATES or relation.kind in MOMENTS
     )
-    return next(changing, len(description) - (problem == "Consist.motion"))
+    return next(
+        changing, len(description) - (problem in MOVING and problem_type(problem) == "Consist")
+    )
 
 
 def _has_twin(cell: Cell) -> bool:
@@ -221,7 +223,7 @@ _draw_core = lru_cache(maxsize=1 << 16)(permute)
 
 
 class _Facts(NamedTuple):
-    """What the tuples of an abstract tuple share.
+    """Facts that the tuples of an abstract tuple share.
 
     Attributes:
         description: the relations that all its trials state.
@@ -267,7 +269,7 @@ def _render(stratum: Stratum, facts: _Facts, number: int) -> list[Row]:
     cell, skin, wording, _ = stratum
     problem, size, complexity, arity = cell
     kind = problem_type(problem)
-    is_moving = problem in MOTION
+    is_moving = problem in MOVING
     if is_moving:
         skin = skin.in_motion()
     n_relations = facts.n_facts
@@ -407,7 +409,8 @@ def _key(tuple_id: str, query: str, gold: str) -> int:
 
 
 def problems_of(skin: Skin) -> tuple[str, ...]:
-    """What the words of a skin can express."""
+    """The problems that the words of a skin can express."""
     if skin.domain == "planar":
         return ("Infer.parallel",)
-    return (*LINEAR_PROBLEMS, "Infer.extrema", *HARD, *(MOTION if skin.motion else ()))
+    added = (name for name, family in FAMILY_OF.items() if skin.motion or not family.is_moving)
+    return (*LINEAR_PROBLEMS, "Infer.extrema", *added)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from worldprobe.inference import lm_eval
 from worldprobe.provenance import canary_comments
+from worldprobe_authoring import task_folders
 
 BENCHMARK = "ewok"
 #: The domains of EWoK-core-1.0, as its column Domain has them.
@@ -37,15 +37,15 @@ DOMAINS = (
     "spatial-relations",
 )
 
-_JUDGE = lm_eval.template("ewok_judge.py")
+_JUDGE = task_folders.template("ewok_judge.py")
 _ABOUT = '"""{}, and judges a target: for lm-evaluation-harness, which calls both functions."""\n'
-_UTILS = _ABOUT.format("Loads the items of this folder") + lm_eval.READING + _JUDGE
-_FROM_HUB = lm_eval.template("ewok_hub.py")
+_UTILS = _ABOUT.format("Loads the items of this folder") + task_folders.READING + _JUDGE
+_FROM_HUB = task_folders.template("ewok_hub.py")
 
 #: Metrics that are no means of targets, and the function that adds them up.
 AGGREGATED = {"pairing": "pairing"}
 
-_README = lm_eval.template("ewok_lm_eval.md")
+_README = task_folders.template("ewok_lm_eval.md")
 _MEANS = """`acc` of
 the group {task} is worldprobe's accuracy, the mean of the means of the items' versions,
 `acc_DOMAIN` that of a domain, and `tie` the share of exact ties, which count 0.5. Targets without
@@ -99,7 +99,7 @@ def task_files(
     """
     rows = task_rows(items, task)
     functions = {"custom_dataset": "load", "process_results": "judge"}
-    yield from lm_eval.tasks(
+    yield from task_folders.tasks(
         task,
         BENCHMARK,
         list(rows["task"].unique()),
@@ -115,11 +115,11 @@ def task_files(
         task=task,
         what=what,
         means=means,
-        secret=lm_eval.warning(password),
+        secret=task_folders.warning(password),
         source=_SOURCE,
     )
     yield "README.md", page.lstrip().encode()
-    yield lm_eval.questions(rows, canary, password)
+    yield task_folders.questions(rows, canary, password)
 
 
 def hub_files(dataset: str, revision: str | None, task: str) -> Iterator[tuple[str, bytes]]:
@@ -131,14 +131,14 @@ def hub_files(dataset: str, revision: str | None, task: str) -> Iterator[tuple[s
         revision: of the dataset on the hub.
         task: the group's name.
     """
-    place = {"dataset_path": dataset if revision else str(Path(dataset).absolute())}
+    source = {"dataset_path": dataset if revision else str(Path(dataset).absolute())}
     pinned = {"dataset_kwargs": {"revision": revision}} if revision else {}
     functions = {"process_docs": "double", "process_results": "judge"}
-    yield from lm_eval.tasks(
+    yield from task_folders.tasks(
         task,
         BENCHMARK,
         [f"{task}_all"],
-        place | pinned | _COLUMNS,
+        source | pinned | _COLUMNS,
         functions,
         _metrics(DOMAINS),
         AGGREGATED,

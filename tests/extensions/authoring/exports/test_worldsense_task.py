@@ -21,8 +21,8 @@ from worldprobe.benchmarks.worldsense.analysis.statistics import compute_statist
 from worldprobe.benchmarks.worldsense.contracts import Responses
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
-from worldprobe.inference.lm_eval import BENCHMARK
 from worldprobe.provenance import REHEARSAL_MARK
+from worldprobe_authoring.task_folders import BENCHMARK
 
 TASK = "worldprobe_ws"
 

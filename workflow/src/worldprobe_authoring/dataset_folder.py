@@ -8,16 +8,18 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from worldprobe import __version__
 from worldprobe.archives import EXPORT_VARIABLE, encrypt
+from worldprobe.benchmarks.ewok.materials.official_files import EXPORTED_ROWS
 from worldprobe.contracts import Column, Table
 from worldprobe.provenance import canary_comments
-from worldprobe.report.page import asset
 
-#: Where the rows are in an encrypted dataset: archive and member.
-ARCHIVE, MEMBER = "data/rows.zip", "rows.parquet"
+#: Where the rows are in an encrypted dataset.
+ARCHIVE = "data/rows.zip"
+_CONTEXT = Path(__file__).with_name("croissant_context.json")
 _KINDS = {"int": "sc:Integer", "float": "sc:Float", "bool": "sc:Boolean", "str": "sc:Text"}
 _LOAD = """```python
 from datasets import load_dataset
@@ -32,7 +34,7 @@ import io, os, pyarrow.parquet, pyzipper
 
 with pyzipper.AESZipFile("{ARCHIVE}") as archive:
     archive.setpassword(os.environ["{EXPORT_VARIABLE}"].encode())
-    rows = pyarrow.parquet.read_table(io.BytesIO(archive.read("{MEMBER}")))
+    rows = pyarrow.parquet.read_table(io.BytesIO(archive.read("{EXPORTED_ROWS}")))
 ```
 
 On the hub, switch on gated access in the dataset's settings before the first upload:
@@ -56,7 +58,7 @@ class Licence:
 
 @dataclass(frozen=True)
 class Dataset:
-    """What a card says beyond the rows.
+    """Facts of a dataset's card beyond the rows.
 
     Attributes:
         name: of the dataset, in words.
@@ -95,18 +97,18 @@ def dataset_files(
         rows: the table's Parquet file, which goes into the folder as it is.
         password: encrypts the rows; None leaves them readable.
     """
-    place = f"data/{dataset.split}.parquet" if password is None else ARCHIVE
-    content = rows if password is None else encrypt({MEMBER: rows}, password)
-    yield place, content
-    yield "README.md", _card(dataset, place, hashlib.sha256(rows).hexdigest()).encode()
-    croissant = json.dumps(_croissant(dataset, place, content), indent=2, ensure_ascii=False)
+    file = f"data/{dataset.split}.parquet" if password is None else ARCHIVE
+    content = rows if password is None else encrypt({EXPORTED_ROWS: rows}, password)
+    yield file, content
+    yield "README.md", _card(dataset, file, hashlib.sha256(rows).hexdigest()).encode()
+    croissant = json.dumps(_croissant(dataset, file, content), indent=2, ensure_ascii=False)
     yield "croissant.json", (croissant + "\n").encode()
 
 
-def _card(dataset: Dataset, place: str, digest: str) -> str:
+def _card(dataset: Dataset, file: str, digest: str) -> str:
     import yaml
 
-    is_open = place != ARCHIVE
+    is_open = file != ARCHIVE
     front: dict[str, Any] = {
         "license": dataset.licence.identifier,
         "language": ["en"],
@@ -116,7 +118,7 @@ def _card(dataset: Dataset, place: str, digest: str) -> str:
     }
     if is_open:
         front["configs"] = [
-            {"config_name": "default", "data_files": [{"split": dataset.split, "path": place}]}
+            {"config_name": "default", "data_files": [{"split": dataset.split, "path": file}]}
         ]
     else:
         front["viewer"] = False
@@ -161,19 +163,19 @@ def size_category(n_rows: int) -> str:
     return f"n>{ends[-1]}"
 
 
-def _croissant(dataset: Dataset, place: str, content: bytes) -> dict[str, Any]:
-    is_open = place != ARCHIVE
+def _croissant(dataset: Dataset, url: str, content: bytes) -> dict[str, Any]:
+    is_open = url != ARCHIVE
     file = {
         "@type": "cr:FileObject",
         "@id": "rows",
         "name": "rows",
-        "contentUrl": place,
+        "contentUrl": url,
         "contentSize": f"{len(content)} B",
         "encodingFormat": "application/x-parquet" if is_open else "application/zip",
         "sha256": hashlib.sha256(content).hexdigest(),
     }
     described: dict[str, Any] = {
-        "@context": json.loads(asset("croissant_context.json")),
+        "@context": json.loads(_CONTEXT.read_text(encoding="utf-8")),
         "@type": "sc:Dataset",
         "name": dataset.name,
         "description": " ".join([dataset.about, *(dataset.canary or "").split()]),

@@ -21,8 +21,8 @@ from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Summaries, T
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.contracts.results import ALL
-from worldprobe.inference.lm_eval import BENCHMARK, VARIABLE
 from worldprobe.provenance import Provenance
+from worldprobe_authoring.task_folders import BENCHMARK, VARIABLE
 
 CONTROLS = sorted(Path("results/controls").glob("*/models/*/control_taught"))
 

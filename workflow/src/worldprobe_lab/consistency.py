@@ -44,7 +44,7 @@ def measure_consistency(
         .to_numpy()[questions.tuple_of]
     )
     answers = series.answers[0].astype(np.int64)
-    found = []
+    measured = []
     for code, title in enumerate(tuples["problem"].cat.categories):
         here = np.flatnonzero((answers != ABSENT) & (problem == code))
         skin = np.unique(
@@ -52,25 +52,30 @@ def measure_consistency(
         )[1]
         paired, pairs = _pair(np.unique(questions.abstract[here], return_inverse=True)[1], skin)
         if len(paired):
-            said = answers[here] - INVALID  # an invalid answer is 0
+            answered = answers[here] - INVALID  # an invalid answer is 0
             stratum = kinds[here] * (len(WORDS) + 1) + questions.gold["released"][here] + 1
-            found.append(
+            measured.append(
                 (
                     title,
                     *_of_problem(
-                        pairs, paired, said, stratum, np.random.default_rng([seed, code]), n_draws
+                        pairs,
+                        paired,
+                        answered,
+                        stratum,
+                        np.random.default_rng([seed, code]),
+                        n_draws,
                     ),
                 )
             )
     rows = [
         row | {"grouping": "problem", "group": title}
-        for title, measures, _ in found
+        for title, measures, _ in measured
         for row in measures
     ]
-    if found:
+    if measured:
         rows += [
             row | {"grouping": OVERALL, "group": ALL}
-            for row in _over_problems(rows, np.array([draws for *_, draws in found]))
+            for row in _over_problems(rows, np.array([draws for *_, draws in measured]))
         ]
     counts, numbers = ("n", "n_clusters"), ("mean", "std_error", "sem", "ci_low", "ci_high")
     table = pd.DataFrame(
@@ -130,11 +135,11 @@ def _between_skins(pairs: _Pairs, answers: np.ndarray, skins: np.ndarray) -> flo
     """The variance of consistency between skins: the jackknife's, one skin left out at a time;
     infinite where it has no value.
     """
-    found = []
+    values = []
     for skin in skins:
         kept, others = pairs.without(int(skin))
-        found.append(others.measure(answers[kept])[1] if len(kept) else np.nan)
-    left = np.array(found)
+        values.append(others.measure(answers[kept])[1] if len(kept) else np.nan)
+    left = np.array(values)
     variance = (len(skins) - 1) / len(skins) * ((left - left.mean()) ** 2).sum()
     return np.inf if np.isnan(variance) else float(variance)
 
@@ -142,7 +147,7 @@ def _between_skins(pairs: _Pairs, answers: np.ndarray, skins: np.ndarray) -> flo
 def _over_problems(rows: list[dict[str, object]], draws: np.ndarray) -> list[dict[str, object]]:
     """Means over problems; missing where a problem's is."""
     table = pd.DataFrame(rows, columns=["metric", "mean", "sem", "n", "n_clusters", "status"])
-    found: list[dict[str, object]] = []
+    summaries: list[dict[str, object]] = []
     for measure, part in table.groupby("metric", sort=False):
         n_skins = int(part["n_clusters"].min())
         basis: dict[str, object] = {
@@ -151,17 +156,17 @@ def _over_problems(rows: list[dict[str, object]], draws: np.ndarray) -> list[dic
             "n_clusters": n_skins,
         }
         if (part["status"].isin([TOO_FEW_PAIRS, ONE_ANSWER])).any():
-            found.append(basis | {"status": MISSING_PROBLEM})
+            summaries.append(basis | {"status": MISSING_PROBLEM})
         elif measure == EXPLAINED:
-            found.append(basis | _of_draws(draws.mean(axis=0)))
+            summaries.append(basis | _of_draws(draws.mean(axis=0)))
         else:
             mean = float(part["mean"].mean())
             # Problems share skins, so their errors may add up: the mean of their errors is the most
             # that it can be.
             is_known = measure == AGREEMENT or (part["status"] == OK).all()
             error = float(part["sem"].mean()) if is_known else np.inf
-            found.append(basis | _with_interval(mean, error, n_skins))
-    return found
+            summaries.append(basis | _with_interval(mean, error, n_skins))
+    return summaries
 
 
 def _with_interval(mean: float, error: float, n_skins: int) -> dict[str, object]:
@@ -183,11 +188,11 @@ def _with_interval(mean: float, error: float, n_skins: int) -> dict[str, object]
 
 
 def _of_draws(draws: np.ndarray) -> dict[str, object]:
-    known = draws[~np.isnan(draws)]
-    if not len(known):
+    defined = draws[~np.isnan(draws)]
+    if not len(defined):
         return {"status": ONE_ANSWER}
-    low, high = np.quantile(known, [0.025, 0.975])
-    return {"mean": known.mean(), "ci_low": low, "ci_high": high, "status": OK}
+    low, high = np.quantile(defined, [0.025, 0.975])
+    return {"mean": defined.mean(), "ci_low": low, "ci_high": high, "status": OK}
 
 
 @dataclass(frozen=True)
@@ -238,13 +243,13 @@ class _Pairs:
     def without(self, skin: int) -> tuple[np.ndarray, _Pairs]:
         """The trials that still have a partner without a skin, and their pairs."""
         kept = np.flatnonzero(self.skin != skin)
-        found, pairs = _pair(self.trial[kept], self.skin[kept])
-        return kept[found], pairs
+        paired, pairs = _pair(self.trial[kept], self.skin[kept])
+        return kept[paired], pairs
 
 
 def _pair(trial: np.ndarray, skin: np.ndarray) -> tuple[np.ndarray, _Pairs]:
-    """Which trials have a partner in another skin, and these, their abstract trials numbered from
-    0.
+    """The trials that have a partner in another skin, and their pairs, with abstract trials
+    numbered from 0.
     """
     if not len(trial):
         return np.zeros(0, int), _Pairs(trial, skin)
@@ -252,8 +257,10 @@ def _pair(trial: np.ndarray, skin: np.ndarray) -> tuple[np.ndarray, _Pairs]:
     lowest, highest = np.full(n, skin.max()), np.zeros(n, int)
     np.minimum.at(lowest, trial, skin)
     np.maximum.at(highest, trial, skin)
-    found = np.flatnonzero((lowest < highest)[trial])
-    return found, _Pairs(np.unique(trial[found], return_inverse=True)[1].reshape(-1), skin[found])
+    paired = np.flatnonzero((lowest < highest)[trial])
+    return paired, _Pairs(
+        np.unique(trial[paired], return_inverse=True)[1].reshape(-1), skin[paired]
+    )
 
 
 def _count(trial: np.ndarray, n_trials: int, *parts: tuple[np.ndarray, int]) -> np.ndarray:

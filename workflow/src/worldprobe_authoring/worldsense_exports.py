@@ -19,10 +19,10 @@ from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, answers_of
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file
-from worldprobe.inference.lm_eval import READING, questions, tasks, template, warning
 from worldprobe.log import LOGGER
 from worldprobe.provenance import canary_comments
-from worldprobe.report.dataset_folder import Dataset, Licence
+from worldprobe_authoring.dataset_folder import Dataset, Licence
+from worldprobe_authoring.task_folders import READING, questions, tasks, template, warning
 
 CITATION = """@misc{worldsense2023,
   title = {WorldSense: A Synthetic Benchmark for Grounded Reasoning in Large Language Models},
@@ -43,7 +43,7 @@ has it."""
 
 
 def describe_trials(n_rows: int, of_set: str | None, canary: str | None) -> Dataset:
-    """What the card says of trials that were generated here.
+    """Description, for the card, of trials that were generated here.
 
     Args:
         n_rows: their number.
@@ -179,8 +179,8 @@ def write_results(responses: pd.DataFrame, model: str, folder: Path) -> list[Pat
             for key, answer in zip(rows["trial_id"], rows["answer"], strict=True)
         ]
         content = "".join(lines).encode()
-        place = folder / results_name(str(prompting), model)
-        with whole_file(place) as temporary:
+        path = folder / results_name(str(prompting), model)
+        with whole_file(path) as temporary:
             temporary.write_bytes(bz2.compress(content))
-        written.append(place)
+        written.append(path)
     return written

@@ -227,17 +227,21 @@ def _from_wide(
             "rated",
             "In this form each item has one row; see the command's help.",
         )
-        known = items[["item_id"]]
+        item_keys = items[["item_id"]]
         key = ["item_id"]
     else:
         key = list(TEXTS)
         keyed = frame.assign(**{text: frame[text].map(normalize_text) for text in key})
-        known = items[["item_id"]].assign(**{text: items[text].map(normalize_text) for text in key})
+        item_keys = items[["item_id"]].assign(
+            **{text: items[text].map(normalize_text) for text in key}
+        )
     numbers = pd.DataFrame({name: _on_scale(path, frame, name, scale) for name in _WIDE})
     keyed = pd.concat([keyed[key], numbers], axis=1)
-    matched = keyed.merge(known, on=key)
+    matched = keyed.merge(item_keys, on=key)
     n_unknown = len(
-        keyed[key].drop_duplicates().merge(known[key].drop_duplicates(), on=key, how="left_anti")
+        keyed[key]
+        .drop_duplicates()
+        .merge(item_keys[key].drop_duplicates(), on=key, how="left_anti")
     )
     parts = [
         pd.DataFrame(
@@ -335,26 +339,3 @@ def _average(ratings: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index()[list(columns)].astype(
         {"rating": "float64", "n_raters": "float64", "sd": "float64"}
     )
-
-
-def people_differ(ratings: pd.DataFrame) -> pd.DataFrame:
-    """The difference of people's mean ratings for every target, and its squared standard error
-    (missing where not known).
-
-    Returns:
-        Columns people and error, by item and target; targets that were not rated after both
-        contexts are left out.
-    """
-    n = ratings["n_raters"].to_numpy(float)
-    error = ratings["sd"].to_numpy(float) ** 2 / np.where(n > 0, n, np.nan)
-    wide = (
-        ratings.assign(error=error)
-        .set_index(["item_id", "target", "context"])[["rating", "error"]]
-        .astype(float)
-    )
-    first, second = (
-        wide[wide.index.get_level_values("context") == context].droplevel("context")
-        for context in (1, 2)
-    )
-    frame = pd.DataFrame({"people": (first - second)["rating"], "error": (first + second)["error"]})
-    return frame.dropna(subset=["people"])

@@ -130,7 +130,7 @@ def to_parquet(rows: pd.DataFrame, canary: str | None) -> bytes:
 
 
 def warning(password: str | None) -> str:
-    """What the README of an encrypted folder says."""
+    """Warning in the README of an encrypted folder."""
     if password is None:
         return ""
     return (

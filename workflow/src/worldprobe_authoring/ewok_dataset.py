@@ -1,4 +1,4 @@
-"""What the card of exported items says of them."""
+"""The card of exported items."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pandas as pd
 
 from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.report.dataset_folder import Dataset, Licence
+from worldprobe_authoring.dataset_folder import Dataset, Licence
 
 CC_BY = "https://creativecommons.org/licenses/by/4.0/"
 CITATION = """@misc{ewok2024,
@@ -51,7 +51,7 @@ _IMPORT = (
 
 
 def describe_items(items: pd.DataFrame, canary: str | None, is_encrypted: bool) -> Dataset:
-    """What the card says of items.
+    """Description of items for their card.
 
     Args:
         items: contracts.Items.

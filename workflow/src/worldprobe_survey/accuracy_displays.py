@@ -1,21 +1,37 @@
-"""Tables about people: their accuracy next to the paper's, how far models follow them."""
+"""People's accuracy next to the paper's, how far models follow them, and Likert against Choice."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.sign_flips import FEWEST
-from worldprobe.benchmark import Input, table
+from worldprobe.benchmark import Input, Study, figure, table
 from worldprobe.benchmarks.ewok.analysis.panel import drawn_units
 from worldprobe.benchmarks.ewok.analysis.reproduction import people_of_paper, read_published
-from worldprobe.benchmarks.ewok.contracts import HumanStatistics, Likeness
+from worldprobe.benchmarks.ewok.contracts import Agreements
+from worldprobe.benchmarks.ewok.figures.paradigms import (
+    LABELS,
+    count_agreeing,
+    draw_preferences,
+    preference_levels,
+    preference_matrix,
+)
 from worldprobe.benchmarks.ewok.selection import in_words
-from worldprobe.benchmarks.ewok.study import has_likeness, has_responses
-from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, way_of
+from worldprobe.benchmarks.ewok.study import (
+    has_both_ways,
+    has_people_rated,
+    has_responses,
+    is_released,
+)
+from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, is_graded, way_of
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.paths import RESOURCES
 from worldprobe.provenance import Provenance
-from worldprobe.report.model_names import Roster
+from worldprobe.report import style
+from worldprobe.report.model_names import HUMAN, Roster
 from worldprobe.report.sheet import (
     MODEL,
     Sheet,
@@ -26,6 +42,10 @@ from worldprobe.report.sheet import (
     text_column,
     whole_number,
 )
+from worldprobe_survey.contracts import HumanStatistics, Likeness
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 HUMAN_STATISTICS = Input(HumanStatistics, "human/statistics.parquet")
 #: The row of a model that predicts people perfectly.
@@ -39,6 +59,14 @@ _NAMES = {
     "context_contrast": "contexts: {group}",
     "target_contrast": "targets: {group}",
 }
+
+
+def has_likeness(study: Study) -> bool:
+    """Whether models answered in degrees, as people's ratings do, so that the two can be
+    correlated.
+    """
+    asked = any(is_graded(name) for name in study["ewok"]["eval_types"])
+    return asked and has_people_rated(study) and bool(study["models"]) and not is_released(study)
 
 
 @table(
@@ -159,8 +187,67 @@ def likeness_to_people(
     )
 
 
+@figure(
+    inputs=[
+        Input(Agreements, "human/agreements.parquet", name="human_agreements"),
+        HUMAN_STATISTICS,
+    ],
+    title="People, Likert and Choice",
+    section="people",
+    caption=(
+        "Context that people chose against the context with higher Likert ratings by other people,"
+        " in percent of targets. No preference: mean ratings less than 1 apart, or a mean choice"
+        " within 0.2 of the middle. Like Figure 7 of the EWoK paper."
+    ),
+    when=has_both_ways,
+)
+def human_agreement(
+    agreements: pd.DataFrame, statistics: pd.DataFrame, roster: Roster
+) -> pd.DataFrame:
+    """Counts and shares of every pair of preferences, with the people's name and Pearson's r of the
+    two ways in every row.
+    """
+    values = statistics.loc[statistics["quantity"] == "likert_choice_r", "value"]
+    frame = agreements[["likert", "choice", "n", "share"]].copy()
+    return frame.assign(
+        name=roster[HUMAN].name, r=float(values.iloc[0]) if len(values) else float("nan")
+    )
+
+
+@human_agreement.drawn_by
+def draw_human_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """The matrix with percentages and counts; a row or column that nobody falls into is left out if
+    it means not asked.
+
+    However wide the page is, nine cells need no more than one column.
+    """
+    levels, size = preference_levels(frame), style.BODY
+    left, top, foot = 0.98, 0.34, 0.42
+    side = style.WIDTHS["single"] - left - 0.12
+    figure = style.canvas("single", top + side + foot)
+    axes = style.axes_at(figure, left, top, side, side)
+    values, counts = (preference_matrix(frame, of, levels) for of in ("share", "n"))
+    labels = LABELS | {"missing": "not asked"}
+    texts = [
+        [f"{100 * share:.1f}%\n{n:,.0f}" for share, n in zip(*row, strict=True)]
+        for row in zip(values, counts, strict=True)
+    ]
+    draw_preferences(axes, values, levels, labels, size, texts, size + 0.5)
+    axes.set_xlabel("chosen outright", fontsize=size + 1, labelpad=6)
+    axes.set_ylabel("implied by Likert ratings", fontsize=size + 1, labelpad=6)
+    agreed, both = count_agreeing(counts, levels)
+    words = (
+        f"{agreed / both:.1%} of {both:,.0f} targets agree"
+        if both
+        else "no target was asked in both ways"
+    )
+    r = float(frame["r"].iloc[0])
+    axes.set_title(words + ("" if np.isnan(r) else f"; r = {r:.2f}"), fontsize=size + 1, pad=8)
+    return figure
+
+
 def _notes(statistics: pd.DataFrame) -> list[str]:
-    found = {
+    by_quantity = {
         (row["eval_type"], row["quantity"]): row
         for row in statistics.to_dict("records")
         if row["grouping"] == "overall"
@@ -175,23 +262,25 @@ def _notes(statistics: pd.DataFrame) -> list[str]:
             " 0.942–0.957."
         )
     for way in ("likert", "choice"):
-        if (way, "n_people") in found:
-            people = found[way, "n_people"]
+        if (way, "n_people") in by_quantity:
+            people = by_quantity[way, "n_people"]
             notes.append(
                 f"{way.capitalize()}: {whole_number(people['value'])} people,"
                 f" {whole_number(people['n'])} answers."
             )
-        if (way, "split_half_r") in found:
+        if (way, "split_half_r") in by_quantity:
             r, ceiling = (
                 f"{decimals(3)(row['value'])} (95%: {span(row['ci_low'], row['ci_high'])})"
-                for row in (found[way, "split_half_r"], found[way, "noise_ceiling_r"])
+                for row in (by_quantity[way, "split_half_r"], by_quantity[way, "noise_ceiling_r"])
             )
             notes.append(
                 f"{way.capitalize()}: split-half reliability (Spearman-Brown) {r}; no model is"
                 f" expected to correlate with these answers above {ceiling}."
             )
-    if ("likert", "label_r") in found:
-        raw, binary = (found["likert", name]["value"] for name in ("label_r", "label_r_binarised"))
+    if ("likert", "label_r") in by_quantity:
+        raw, binary = (
+            by_quantity["likert", name]["value"] for name in ("label_r", "label_r_binarised")
+        )
         notes.append(
             f"Correlation of mean ratings with labels: r = {decimals(3)(raw)}; of binarised"
             f" ratings: {decimals(3)(binary)}."
@@ -201,6 +290,6 @@ def _notes(statistics: pd.DataFrame) -> list[str]:
 
 def _read_paper() -> dict[tuple[str, str], float]:
     """The paper's accuracies of people, by grouping and group."""
-    found = people_of_paper(read_published(RESOURCES / "published"))
-    groups = found["group"].replace(ALL, OVERALL)
-    return dict(zip(zip(found["grouping"], groups, strict=True), found["mean"], strict=True))
+    people = people_of_paper(read_published(RESOURCES / "published"))
+    groups = people["group"].replace(ALL, OVERALL)
+    return dict(zip(zip(people["grouping"], groups, strict=True), people["mean"], strict=True))

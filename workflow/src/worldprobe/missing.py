@@ -1,0 +1,102 @@
+"""What could not be had: a file that says why, in the place of the one that would have been made.
+
+A job that has failed as often as it may writes it, so that the run goes on: what is made of it says
+so too, and what compares models names those that are missing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from worldprobe.files import write_text
+
+#: How such a file begins.
+_MARK = '{"worldprobe": "missing"'
+#: The file in a folder that stands for it.
+_IN_FOLDER = "missing.json"
+#: What failed: fetching something, or asking or training a model.
+Stage = Literal["fetch", "ask"]
+
+
+class Missing(NamedTuple):
+    """Something that could not be had.
+
+    Attributes:
+        name: of the model, file or baseline.
+        reason: in one line.
+        stage: what failed.
+    """
+
+    name: str
+    reason: str
+    stage: Stage
+
+
+def write_missing(path: Path, missing: Missing, as_folder: bool = False) -> None:
+    """Write why something is missing in its place.
+
+    Args:
+        path: its place.
+        missing: what it is.
+        as_folder: whether a folder would have been there.
+    """
+    facts = {"worldprobe": "missing", **missing._asdict()}
+    marker = path / _IN_FOLDER if as_folder else path
+    marker.parent.mkdir(parents=True, exist_ok=True)
+    write_text(marker, f"{json.dumps(facts, ensure_ascii=False)}\n")
+
+
+def read_missing(path: Path | str) -> Missing | None:
+    """Why the file or folder of a path is missing; None where it is what it should be, or nothing
+    is there.
+    """
+    path = Path(path)
+    marker = path / _IN_FOLDER if path.is_dir() else path
+    try:
+        with marker.open("rb") as file:
+            if file.read(len(_MARK)) != _MARK.encode():
+                return None
+        facts = json.loads(marker.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return Missing(facts["name"], facts["reason"], facts["stage"])
+
+
+def present(paths: Iterable[Path]) -> tuple[list[Path], list[Missing]]:
+    """Those files of some that are there, and what the others say."""
+    there, missing = [], []
+    for path in paths:
+        note = read_missing(path)
+        if note is None:
+            there.append(path)
+        else:
+            missing.append(note)
+    return there, missing
+
+
+def missing_below(folders: Iterable[Path]) -> Iterator[tuple[Path, Missing]]:
+    """All files below some folders that stand for something missing."""
+    for folder in folders:
+        for directory, _, names in os.walk(folder):
+            for name in sorted(names):
+                path = Path(directory, name)
+                if path.stat().st_size < 10_000 and (note := read_missing(path)):
+                    yield path, note
+
+
+def forget_missing(folders: Sequence[Path], stages: Collection[Stage]) -> None:
+    """Remove what stands for something missing, so that the next run makes it.
+
+    Args:
+        folders: where such files may be.
+        stages: which of them.
+    """
+    for path, note in list(missing_below(folders)):
+        if note.stage in stages:
+            path.unlink()
+            if path.name == _IN_FOLDER:
+                path.parent.rmdir()
