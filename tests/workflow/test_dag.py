@@ -116,7 +116,8 @@ def test_the_papers_study_asks_its_twenty_models_in_nine_ways_and_trains_nothing
     assert found["judge"] == 20  # in all nine ways at once
     assert found["ask"] == 10, "Llama2-chat and nine rules"
     assert found["ask_server"] == 2
-    assert found["fetch_source"] == 33, "all but the archive that is there"
+    fetched = found["fetch_source"], found["fetch_optional"]
+    assert fetched == (5, 28), "all but the archive that is there"
     assert not found["train_control"]
 
 
