@@ -1,8 +1,10 @@
 """One machine never starts more GPU jobs than it has GPUs, and no two processes share one."""
 
+import contextlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,20 @@ from worldprobe.files import take_lock
 from worldprobe.operations import resources
 from worldprobe.operations.resources import claim_gpus, refuse_more_gpus
 from worldprobe.paths import PACKAGE
+
+
+@contextlib.contextmanager
+def another_process(code: str, folder: Path) -> Iterator[str]:
+    """One that runs code and keeps what it has taken, and the line that it prints."""
+    begin = "import sys; from pathlib import Path; from worldprobe.operations import resources; "
+    command = [sys.executable, "-c", f"{begin}{code}; sys.stdin.read()", str(folder)]
+    environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, text=True, **pipes) as process:
+        assert process.stdout
+        assert process.stdin
+        yield process.stdout.readline().strip()
+        process.stdin.close()
 
 
 def test_a_model_that_needs_more_gpus_than_there_are_is_refused() -> None:
@@ -26,20 +42,13 @@ def test_without_a_gpu_models_that_want_one_run_one_at_a_time(
 ) -> None:
     monkeypatch.setattr(resources, "visible_gpus", lambda _: [])
     code = (
-        "import sys; from pathlib import Path; from worldprobe.operations import resources;"
         "resources.visible_gpus = lambda _: []; resources.claim_gpus(2, {}, Path(sys.argv[1]));"
-        " print('has it', flush=True); sys.stdin.read()"
+        " print('has it', flush=True)"
     )
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, env=environment, text=True, **pipes) as other:
-        assert other.stdout
-        assert other.stdin
-        assert other.stdout.readline().strip() == "has it"
+    with another_process(code, tmp_path) as printed:
+        assert printed == "has it"
         with pytest.raises(TimeoutError):
             take_lock(tmp_path / "cpu.lock", patience=0)
-        other.stdin.close()
     mine: dict[str, str] = {}
     assert claim_gpus(1, mine, tmp_path) == []
     assert mine == {}, "the CPU is no GPU"
@@ -47,21 +56,14 @@ def test_without_a_gpu_models_that_want_one_run_one_at_a_time(
 
 def test_each_process_takes_gpus_that_no_other_has(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from worldprobe.operations.resources import"
-        " claim_gpus;e = {'CUDA_VISIBLE_DEVICES': '0,1,2'}; claim_gpus(2, e, Path(sys.argv[1]));"
-        " print(*e.values(), flush=True);sys.stdin.read()"
+        "e = {'CUDA_VISIBLE_DEVICES': '0,1,2'}; resources.claim_gpus(2, e, Path(sys.argv[1]));"
+        " print(*e.values(), flush=True)"
     )
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, env=environment, text=True, **pipes) as other:
-        assert other.stdout
-        assert other.stdin
-        assert other.stdout.readline().strip() == "0,1"
+    with another_process(code, tmp_path) as printed:
+        assert printed == "0,1"
         mine = {"CUDA_VISIBLE_DEVICES": "0,1,2"}
         assert claim_gpus(1, mine, tmp_path) == ["2"]
         assert mine["CUDA_VISIBLE_DEVICES"] == "2"
-        other.stdin.close()
 
 
 def test_jobs_inside_one_job_of_slurm_share_its_gpus_and_another_job_has_its_own(

@@ -160,6 +160,22 @@ def run(words: Sequence[str]) -> int:
         raise reported from error
 
 
+def is_disk_full(error: Exception) -> bool:
+    """Whether an error is that of a disk without room."""
+    return isinstance(error, OSError) and error.errno == errno.ENOSPC
+
+
+def as_user_error(error: Exception) -> UserError | None:
+    """An error as the user is told of it; None where only a traceback says what it is."""
+    if isinstance(error, UserError):
+        return error
+    if isinstance(error, ModuleNotFoundError):
+        return parsing.missing_extra(error)
+    if is_disk_full(error):
+        return UserError("output", "the disk is full.", "Make room, or write elsewhere.")
+    return lack_of_memory(error)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 only when its output is whole, 2 with one message for what the user can
     fix.
@@ -180,22 +196,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # its reader has gone (``| head -1``)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except UserError as error:
-        with contextlib.suppress(OSError):
-            print(error.lines(), file=sys.stderr)
-        return 2
     except Exception as error:
-        lacking = (
-            parsing.missing_extra(error)
-            if isinstance(error, ModuleNotFoundError)
-            else lack_of_memory(error)
-        )
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            lacking = UserError("output", "the disk is full.", "Make room, or write elsewhere.")
+        if is_disk_full(error):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still held
-        if lacking is None:
+        user_error = as_user_error(error)
+        if user_error is None:
             raise
-        print(lacking.lines(), file=sys.stderr)
+        with contextlib.suppress(OSError):
+            print(user_error.lines(), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(

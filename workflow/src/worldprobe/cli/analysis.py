@@ -53,6 +53,8 @@ class Step:
         others: name -> further input.
 
     Attributes:
+        judgements: those of the tables that are there, once ``answers`` has looked.
+        lacks_answers: whether one of them is a file that says why answers are missing.
         details: what the output's provenance says besides.
         seed: of what was drawn.
         canary: of texts that the output repeats.

@@ -121,7 +121,7 @@ def attempt(
         inputs: what it needs
         as_folder: its results are folders
     """
-    from worldprobe.cli import run
+    from worldprobe.cli import as_user_error, run
     from worldprobe.missing import Missing, read_missing, write_missing
 
     why = next(filter(None, map(read_missing, inputs)), None)
@@ -133,7 +133,7 @@ def attempt(
         except Exception as error:
             if tries_left != 1:
                 raise
-            user_error = error if isinstance(error, UserError) else None
+            user_error = as_user_error(error)
             reason = (
                 user_error.problem.rstrip(".") if user_error else f"{type(error).__name__}: {error}"
             )

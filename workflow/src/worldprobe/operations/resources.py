@@ -29,9 +29,8 @@ from worldprobe.models.engine_types import BYTES, PARAMETERS, WEIGHT_SHARE, is_s
 if TYPE_CHECKING:
     from filelock import FileLock
 
-#: How often a job is tried on a cluster: ``retries`` of slurm/config.yaml, as the first is none and
-#: the last one gives up. Each attempt gets
-#: more memory and time.
+#: How often a job is tried on a cluster, each time with more memory and time: ``retries`` of
+#: slurm/config.yaml, as the first try is no retry and the last one gives up.
 ATTEMPTS = 4
 
 
