@@ -5,8 +5,10 @@ repository, container recipes.
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
+import pytest
 import yaml
 from packaging.version import Version
 
@@ -30,6 +32,32 @@ def test_the_repository_meets_the_catalogs_rules(repository: Path) -> None:
     assert usage["software-stack-deployment"]["conda"] is bool(
         list((repository / "envs").glob("*.yaml"))
     )
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ('config: config | {"results": "probe/results"}', "probe/results/default/report.html"),
+        ('config: config\n    prefix: "probe"', 'give config: config | {"results"'),
+    ],
+)
+def test_a_workflow_that_uses_this_one_names_its_results_and_a_prefix_is_refused(
+    repository: Path, tmp_path: Path, how: str, words: str
+) -> None:
+    """A prefix would move the files of rules and not those that their commands read."""
+    for name in ("config", "resources", "notebooks"):
+        (tmp_path / name).symlink_to(repository / name)
+    (tmp_path / "Snakefile").write_text(
+        'configfile: "config/config.yaml"\nmodule probe:\n'
+        f"    snakefile: '{repository}/workflow/Snakefile'\n    {how}\n"
+        "use rule * from probe as probe_*\n"
+    )
+    command = [sys.executable, "-m", "snakemake", "--dry-run", "--printshellcmds", "probe_all"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    printed = done.stdout + done.stderr
+    assert words in printed
+    elsewhere = re.search(r"--(out|answers)\S* results/", printed)
+    assert not elsewhere, "what commands write is moved, too"
 
 
 def test_one_version_is_stated_everywhere(repository: Path) -> None:

@@ -162,6 +162,17 @@ class Displays:
             made += [run.paths.record] if self.pages else []
         return [*made, *([run.paths.report] if self.pages else [])]
 
+    def refuse_prefix(self, report: Any) -> None:
+        """Stop where a module's prefix moves the files of rules: their options would name others.
+
+        Args:
+            report: the report, as a rule names it.
+        """
+        if str(report) != self.run.paths.report:
+            problem = f"moves {self.run.paths.report} to {report}, and not what commands read."
+            fix = 'Take it out, and give config: config | {"results": "FOLDER/results"}.'
+            sys.exit(UserError("module: prefix", problem, fix).lines())
+
     # What is said of the whole run. ``workflow`` is Snakemake's.
 
     def refuse_mistyped(self, workflow: Any) -> None:
