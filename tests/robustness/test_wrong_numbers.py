@@ -24,6 +24,10 @@ from worldprobe.benchmarks.worldsense.skins.skins import FOLDER as SKINS
 from worldprobe.benchmarks.worldsense.skins.skins import check_skins
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.errors import UserError
+from worldprobe.missing import Missing, write_missing
+from worldprobe.report.model_names import Roster
+from worldprobe.report.origins import notes
+from worldprobe_lab.contracts import ConditionComparisons
 
 HEAD = "item_id,target,context,rating\n"
 CELLS = [(target, context) for target in (1, 2) for context in (1, 2)]
@@ -449,3 +453,41 @@ def test_a_training_skin_shares_no_entity_with_a_test_skin(tmp_path: Path) -> No
     shutil.copy(SKINS / "train_trips.yaml", tmp_path / "train.yaml")
     (fault,) = check_skins(tmp_path)[1]
     assert "'the Seine' is also an entity of the test skin trips" in fault.problem
+
+
+def lacking(folder: Path, model: str, reason: str) -> Path:
+    path = folder / f"{model} {len(reason)}.parquet"
+    write_missing(path, Missing(model, reason, "ask"))
+    return path
+
+
+def test_a_model_that_answered_in_part_is_summarised_and_its_missing_answers_are_named(
+    tmp_path, check
+) -> None:
+    a = lacking(tmp_path, "model_a", "has no chat template")
+    b, c = (lacking(tmp_path, "model_b", why) for why in ("ran out of memory", "ran out of time"))
+    line = "summarize {judgements_a} {a} {b} {c} --out {folder}/s.parquet"
+    check(line, status=0, a=a, b=b, c=c)
+    made = read_provenance(tmp_path / "s.parquet")
+    assert made.details["partly_missing"] == {"model_a": "has no chat template"}
+    assert made.details["missing_models"] == {"model_b": "ran out of memory; ran out of time"}
+    told = "Some of the answers of these models are missing: model_a (has no chat template)."
+    assert told in notes(made, Roster({}))
+    named = "summarize {judgements_a} --missing model_a=gone --out {out}"
+    check(named, "names model_a, but the tables contain it")
+
+
+def test_a_condition_without_answers_does_not_keep_others_from_being_compared(
+    tmp_path, check
+) -> None:
+    lost = lacking(tmp_path, "model_a", "ran out of memory")
+    line = "compare-conditions --judgements main {judgements_a} --judgements lost {lost}"
+    other = " --judgements other {judgements_a}"
+    check(f"{line}{other} --out {{folder}}/c.parquet", status=0, lost=lost)
+    made = read_provenance(tmp_path / "c.parquet")
+    assert made.details["partly_missing"] == {"model_a": "ran out of memory"}
+    assert made.details["conditions"] == ["main", "other"]
+    assert len(read_table(tmp_path / "c.parquet", ConditionComparisons))
+    check(f"{line} --out {{folder}}/d.parquet", status=0, lost=lost)
+    why = read_provenance(tmp_path / "d.parquet").details["too_little"]
+    assert why == "no model has answers in lost."

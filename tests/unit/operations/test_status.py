@@ -8,6 +8,7 @@ import pytest
 from worldprobe.benchmarks.ewok.outputs import evidence
 from worldprobe.missing import Missing, read_missing, write_missing
 from worldprobe.operations.status import after_run, progress, unfinished
+from worldprobe.paths import StudyPaths
 
 STUDY: dict[str, Any] = {
     "study": "trial",
@@ -93,7 +94,7 @@ def test_what_a_run_lacks_is_named_at_its_end_and_tried_again_where_the_study_sa
     assert asked.is_file(), "the study leaves it alone"
 
     said = [*after_run(STUDY, {}, ["fetch"])]
-    assert said[-1] == "The next run tries them again."
+    assert said[-1] == "The next run tries other again."
     assert not fetched.exists()
     assert not folder.exists()
     assert read_missing(asked) == ("mine", "has no weights", "ask")
@@ -101,3 +102,55 @@ def test_what_a_run_lacks_is_named_at_its_end_and_tried_again_where_the_study_sa
     assert [*after_run(STUDY, {}, ["ask"])]
     assert not asked.exists()
     assert [*after_run(STUDY, {}, ["ask"])] == []
+
+
+def test_a_folder_that_was_given_up_goes_with_all_that_snakemake_and_its_command_left_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Path("results/trial/ewok/control")
+    write_missing(folder, Missing("mine", "ran out of memory", "ask"), as_folder=True)
+    (folder / ".snakemake_timestamp").touch()
+    (folder / "half").mkdir()
+    (folder / "half" / "weights").write_text("half of them")
+    (folder.parent / "nowhere").symlink_to("nothing")
+    assert next(iter(after_run(STUDY, {}, ["ask"]))) == "Without mine: ran out of memory."
+    assert not folder.exists()
+
+
+def test_every_reason_is_said_and_what_is_not_tried_again_is_not_promised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    give_up(tmp_path, "mine", "has no weights")
+    for place, name, reason, stage in (
+        ("worldsense/a", "mine", "has no chat template", "ask"),
+        ("fetched/b", "norms", "cannot be reached", "fetch"),
+    ):
+        write_missing(Path("results/trial", place), Missing(name, reason, stage))
+    strangers = Path("results/models/strange/0123456789ab.json")
+    write_missing(strangers, Missing("strange", "is of another study", "fetch"))
+    assert [*after_run(STUDY, {}, ["fetch"])] == [
+        "Without mine: has no weights; has no chat template.",
+        "Without norms: cannot be reached.",
+        "The next run tries norms again.",
+    ]
+    assert read_missing(strangers), "its own study forgets it"
+    assert read_missing(tmp_path / evidence(STUDY, "mine")[0])
+
+
+def test_after_a_run_the_log_of_a_model_that_was_given_up_still_says_why(tmp_path: Path) -> None:
+    log = tmp_path / StudyPaths.of(STUDY).log("score", "mine")
+    log.parent.mkdir(parents=True)
+    log.write_text(
+        "error: mine\n  problem: has no weights.\n  fix: Get some.\n"
+        "17:02:11 WARNING mine is missing: has no weights\n"
+    )
+    assert ("mine", "failed", "has no weights") in progress(STUDY, tmp_path)
+
+
+@pytest.mark.parametrize("text", ['{"worldprobe": "missing"', '{"worldprobe": "missing"}'])
+def test_a_note_that_somebody_edited_is_no_note(tmp_path: Path, text: str) -> None:
+    (tmp_path / "note").write_text(text)
+    assert read_missing(tmp_path / "note") is None
+    assert read_missing(tmp_path / "note" / "in_a_file") is None

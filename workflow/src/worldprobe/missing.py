@@ -6,9 +6,11 @@ so too, and what compares models names those that are missing.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import shutil
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -61,9 +63,11 @@ def read_missing(path: Path | str) -> Missing | None:
             if file.read(len(_MARK)) != _MARK.encode():
                 return None
         facts = json.loads(marker.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        return Missing(facts["name"], facts["reason"], facts["stage"])
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    return Missing(facts["name"], facts["reason"], facts["stage"])
+    except (ValueError, KeyError):  # a note that somebody edited: whoever reads the file says so
+        return None
 
 
 def present(paths: Iterable[Path]) -> tuple[list[Path], list[Missing]]:
@@ -79,24 +83,27 @@ def present(paths: Iterable[Path]) -> tuple[list[Path], list[Missing]]:
 
 
 def missing_below(folders: Iterable[Path]) -> Iterator[tuple[Path, Missing]]:
-    """All files below some folders that stand for something missing."""
+    """All files below some folders that stand for something missing; what cannot be read stands
+    for nothing.
+    """
     for folder in folders:
         for directory, _, names in os.walk(folder):
             for name in sorted(names):
                 path = Path(directory, name)
-                if path.stat().st_size < 10_000 and (note := read_missing(path)):
-                    yield path, note
+                with contextlib.suppress(OSError):  # a link to nothing, another user's file
+                    if path.stat().st_size < 10_000 and (note := read_missing(path)):
+                        yield path, note
 
 
-def forget_missing(folders: Sequence[Path], stages: Collection[Stage]) -> None:
-    """Remove what stands for something missing, so that the next run makes it.
+def forget_missing(paths: Iterable[Path]) -> None:
+    """Remove what stands for something missing, so that the next run makes it; of a folder also
+    what its command or Snakemake left in it.
 
     Args:
-        folders: where such files may be.
-        stages: which of them.
+        paths: of ``missing_below``.
     """
-    for path, note in list(missing_below(folders)):
-        if note.stage in stages:
+    for path in paths:
+        if path.name == _IN_FOLDER:
+            shutil.rmtree(path.parent)
+        else:
             path.unlink()
-            if path.name == _IN_FOLDER:
-                path.parent.rmdir()

@@ -20,13 +20,13 @@ from worldprobe.cli.options import (
     Metric,
     Missing,
     ReplicateModels,
-    answered,
     between,
     missing_models,
     named_groups,
 )
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError, UserError
 from worldprobe.log import LOGGER
+from worldprobe.missing import present
 from worldprobe.provenance import TOO_LITTLE
 
 #: Version of each computation.
@@ -214,6 +214,7 @@ def compare_conditions(
     from worldprobe_lab.contracts import ConditionComparisons
 
     paths: dict[str, list[Path]] = {}
+    without: list[str] = []
     for name, *files in judgements:
         if name in paths or not files or not name.strip():
             problem = (
@@ -226,8 +227,8 @@ def compare_conditions(
                 problem,
                 "Give each condition once, as NAME JUDGEMENTS [JUDGEMENTS ...].",
             )
-        paths[name], without = answered([Path(file) for file in files])
-        missing = [*missing, *without]
+        paths[name], lacking = present(map(Path, files))
+        without += [f"{model.name}={model.reason}" for model in lacking]
     titles = dict(condition_title)
     for name in titles.keys() - paths.keys():
         raise UserError(
@@ -241,9 +242,11 @@ def compare_conditions(
         missing,
         {f"{name}: {path}": path for name, files in paths.items() for path in files},
     )
-    rows = {name: read_judgements(files, COLUMNS) for name, files in paths.items()}
+    step.lacks_answers = bool(without)
+    gone = [name for name, files in paths.items() if not files]
+    rows = {name: read_judgements(files, COLUMNS) for name, files in paths.items() if files}
     models = {model for table in rows.values() for model in table["model"].unique()}
-    step.details |= missing_models(missing, models) | kinds_of(list(step.others.values()))
+    step.details |= missing_models(missing, models, without) | kinds_of(list(step.others.values()))
     own_fillings = [name for name, judged in rows.items() if has_own_fillings(judged)]
     details: dict[str, Any] = {
         "cluster": cluster,
@@ -252,7 +255,13 @@ def compare_conditions(
     }
     details |= {"titles": titles} if titles else {}
     details |= {"own_fillings": own_fillings} if own_fillings else {}
+    if gone:
+        details |= {"conditions": list(rows), "gone": gone}
+        LOGGER.warning("no model has answers in %s", ", ".join(gone))
     with step.or_nothing((ConditionComparisons, out)):
+        if gone and (details["reference"] in gone or len(rows) < 2):
+            problem = f"no model has answers in {', '.join(gone)}."
+            raise TooLittleError("--judgements", problem, "Repair that, and run again.")
         comparisons = compare_conditions(rows, cluster)
         write_comparisons(
             step,

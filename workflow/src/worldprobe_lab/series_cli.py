@@ -17,7 +17,7 @@ from cyclopts import App
 
 from worldprobe import methods
 from worldprobe.cli.engines import Model, ModelOptions
-from worldprobe.cli.options import KEYS, Seed, answered, between
+from worldprobe.cli.options import KEYS, Seed, answered, between, missing_models
 from worldprobe.errors import MachineError, UserError, did_you_mean, lack_of_memory
 from worldprobe.extensions import load
 from worldprobe.log import LOGGER
@@ -324,7 +324,7 @@ def curves_(
     from worldprobe_lab.curves import agree_on_order, trace
     from worldprobe_lab.series import LEARNING
 
-    scores = answered(scores)[0]
+    scores, without = answered(scores)
     rows_of_all = read_tables(scores, CheckpointScores, allow_empty=True)
     made_by = [read_provenance(path) for path in scores]
     facts = [fact.details for fact in made_by]
@@ -360,6 +360,7 @@ def curves_(
     curves, onsets = (pd.concat(tables, ignore_index=True) for tables in zip(*traced, strict=True))
     agreements = agree_on_order(onsets, rows_of_all, seed)
     details: dict[str, Any] = {"left_out": left_out} if left_out else {}
+    details |= missing_models((), {str(part.model) for part in made_by}, without)
     if facts[0].get("people") and all(fact.get("people") == facts[0]["people"] for fact in facts):
         details["people"] = facts[0]["people"]
     made_here = made(

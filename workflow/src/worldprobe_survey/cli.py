@@ -548,7 +548,7 @@ def likeness(
     )
     inputs = {"items": items, "ratings": ratings} | {str(path): path for path in evidence}
     details = {"cluster": DEFAULT_CLUSTER, "n_draws": draws} | missing_models(
-        [*missing, *without], table["model"].unique()
+        missing, table["model"].unique(), without
     )
     write_table(
         table,

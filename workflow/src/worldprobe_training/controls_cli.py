@@ -257,7 +257,7 @@ def measure(
     accuracies = controls.accuracy_by_group(tables, item_table, learned, kinds)
     details = (
         {"n_items": len(item_table)}
-        | missing_models([*missing, *without], accuracies["model"].unique())
+        | missing_models(missing, accuracies["model"].unique(), without)
         | kinds_of(judgements)
     )
     inputs = paths | {str(path): path for path in judgements}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -69,6 +69,7 @@ class Step:
     ) -> None:
         self.method, self.others = method, dict(others or {})
         self.given, self.judgements, self.missing = list(judgements), list(judgements), missing
+        self.without: list[str] = []
         self.lacks_answers = any(map(read_missing, self.given))
         self.details: dict[str, Any] = {}
         self.seed: int | None = None
@@ -80,8 +81,7 @@ class Step:
         Raises:
             TooLittleError: none is there.
         """
-        self.judgements, without = answered(self.given)
-        self.missing = [*self.missing, *without]
+        self.judgements, self.without = answered(self.given)
         return self.judgements
 
     def is_of(self, analysis: Analysis, benchmark: Benchmark | None) -> None:
@@ -93,7 +93,15 @@ class Step:
         """What the output says of what a benchmark, or an extension, computed."""
         self.others |= computed.inputs
         self.seed = computed.seed
-        self.details |= {**computed.details, **missing_models(self.missing, computed.models)}
+        self.details |= {**computed.details, **self.lacking(computed.models)}
+
+    def lacking(self, present: Iterable[str]) -> dict[str, dict[str, str]]:
+        """What the output says of models that are missing, wholly or in part.
+
+        Args:
+            present: models that the tables do have.
+        """
+        return missing_models(self.missing, present, self.without)
 
     def provenance(
         self, packages: Sequence[str], details: Mapping[str, Any] | None = None
@@ -123,6 +131,8 @@ class Step:
         write_table(table, contract, out, self.provenance(packages, details))
         for model, reason in self.details.get("missing_models", {}).items():
             LOGGER.warning("%s is missing: %s", model, reason)
+        for model, reason in self.details.get("partly_missing", {}).items():
+            LOGGER.warning("%s is missing in part: %s", model, reason)
 
     @contextmanager
     def or_nothing(self, *outputs: tuple[type[Table], Path | None]) -> Iterator[None]:

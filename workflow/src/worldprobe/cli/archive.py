@@ -60,8 +60,14 @@ def record_study(
     made = [origin.provenance for origin in read_origins(tables)]
     spent = cost_by_model(answers, made) if answers else {}
     roster = Roster().with_trained(present(map(Path, trained))[0])
-    lacking = [provenance.details.get("missing_models", {}) for provenance in made]
-    cards = recorded_cards(read_registry(shipped_file(registry)), study, models_in(tables))
+    shown = models_in(tables)
+    lacking = {
+        model: why
+        for provenance in made
+        for model, why in provenance.details.get("missing_models", {}).items()
+        if model not in shown  # another benchmark has its answers
+    }
+    cards = recorded_cards(read_registry(shipped_file(registry)), study, shown)
     definitions = {
         entry: benchmark.definition
         for entry in study["benchmarks"]
@@ -71,7 +77,7 @@ def record_study(
         __version__,
         study,
         cards,
-        pairs_of(missing) | {model: why for reasons in lacking for model, why in reasons.items()},
+        pairs_of(missing) | lacking,
         {name: model.parameters for name, model in roster.models.items() if model.parameters},
         to_plain(read_run_times(benchmarks), spent),
         definitions,

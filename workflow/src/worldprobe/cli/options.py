@@ -362,7 +362,11 @@ def answered(tables: Sequence[Path]) -> tuple[list[Path], list[str]]:
         TooLittleError: none is there.
     """
     there, missing = present(tables)
-    reasons = {model.name: model.reason for model in missing}
+    reasons: dict[str, str] = {}
+    for model in missing:
+        told = reasons.get(model.name, "")
+        if model.reason not in told.split("; "):
+            reasons[model.name] = f"{told}; {model.reason}" if told else model.reason
     if missing and not there:
         listed = "; ".join(f"{name}: {why}" for name, why in reasons.items())
         problem = f"none of the models has answers ({listed})."
@@ -370,22 +374,32 @@ def answered(tables: Sequence[Path]) -> tuple[list[Path], list[str]]:
     return there, [f"{name}={why}" for name, why in reasons.items()]
 
 
-def missing_models(missing: Iterable[str], present: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Provenance details that name the missing models: ``{"missing_models": {model: reason}}``, or
-    nothing.
+def missing_models(
+    missing: Iterable[str], present: Iterable[str], without: Iterable[str] = ()
+) -> dict[str, dict[str, str]]:
+    """Provenance details that name the missing models, ``{"missing_models": {model: reason}}``, and
+    those that answered in part, ``{"partly_missing": {model: reason}}``, or nothing.
 
     Args:
         missing: the values of ``--missing``.
         present: models that the tables do have.
+        without: models some of whose tables are missing, as ``answered`` names them.
+
+    >>> missing_models(["a=no weights"], ["b"], ["b=no chat template"])
+    {'missing_models': {'a': 'no weights'}, 'partly_missing': {'b': 'no chat template'}}
 
     Raises:
         UserError: a model is not missing.
     """
-    named = pairs_of(missing)
-    for model in sorted(named.keys() & set(present)):
+    named, there = pairs_of(missing), set(present)
+    for model in sorted(named.keys() & there):
         raise UserError(
             "--missing",
             f"names {model}, but the tables contain it.",
             "Leave it out, or leave its tables out.",
         )
-    return {"missing_models": dict(sorted(named.items()))} if named else {}
+    marked = sorted(pairs_of(without).items())
+    named |= {model: why for model, why in marked if model not in there}
+    partly = {model: why for model, why in marked if model in there}
+    details = {"missing_models": dict(sorted(named.items())), "partly_missing": partly}
+    return {name: models for name, models in details.items() if models}

@@ -5,6 +5,7 @@ What runs and waits is Snakemake's and SLURM's to say.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from worldprobe.sources import by_reason, shipped_files
 
 #: The rules that make a model ready, before those that evaluate it.
 FIRST = ("fetch_model", "train_control")
+#: The last line of a job that gave up (``worldprobe attempt``).
+_GIVEN_UP = re.compile(r"^\S+ WARNING \S+ is missing: (.+)$")
 
 
 def refused(study: Mapping[str, Any], registry: Registry, folder: Path = Path()) -> dict[str, str]:
@@ -78,25 +81,27 @@ def after_run(
     """
     paths = StudyPaths.of(study)
     folders = [Path(root) for root in (paths.root, paths.models, corpus(study).root)]
-    names = all_models(study)
-    given_up = {
-        note.name: note
-        for path, note in missing_below(folders)
-        if _concerns(path, note.name, names, paths)
-    }
-    reasons = {**left_out, **{name: note.reason for name, note in given_up.items()}}
-    for why, missing in by_reason(reasons).items():
+    notes = list(missing_below(folders))
+    # notes of fetched models and control models are all studies'
+    names = {note.name for path, note in notes if path.is_relative_to(paths.root)}
+    names |= {*all_models(study)}
+    given_up = [(path, note) for path, note in notes if note.name in names]
+    reasons = {name: [why] for name, why in left_out.items()}
+    for _, note in given_up:
+        whys = reasons.setdefault(note.name, [])
+        whys += [note.reason] if note.reason not in whys else []
+    for why, missing in by_reason(
+        {name: "; ".join(whys) for name, whys in reasons.items()}
+    ).items():
         yield f"Without {', '.join(missing)}: {why}."
-    if any(note.stage in again for note in given_up.values()):
+    tried = [(path, note) for path, note in given_up if note.stage in again]
+    left = {note.name for _, note in given_up if note.stage not in again}
+    if tried and left:
+        [them] = by_reason({note.name: "" for _, note in tried}).values()
+        yield f"The next run tries {', '.join(them)} again."
+    elif tried:
         yield "The next run tries them again."
-    forget_missing(folders, again)
-
-
-def _concerns(path: Path, name: str, models: Collection[str], paths: StudyPaths) -> bool:
-    """Whether what is missing is of this study: notes of fetched models and control models are all
-    studies'.
-    """
-    return path.is_relative_to(paths.root) or name in models
+    forget_missing(path for path, _ in tried)
 
 
 def progress(study: Mapping[str, Any], folder: Path = Path()) -> list[tuple[str, str, str]]:
@@ -145,10 +150,14 @@ def reason(log: str) -> str:
     'is not in the cache'
     >>> reason("Traceback (most recent call last):\n  ...\nValueError: no\n")
     'ValueError: no'
+    >>> reason("17:02:11 WARNING mine is missing: has no weights\n")
+    'has no weights'
     >>> reason("1,000 of 4,036 items\n")
     ''
     """
     lines = [line.strip() for line in log.splitlines() if line.strip()]
+    if lines and (given_up := _GIVEN_UP.search(lines[-1])):
+        return given_up[1]
     if not lines:
         return ""
     problems = [

@@ -122,6 +122,15 @@ def missing_note(provenance: Provenance, roster: Roster) -> str:
     )
 
 
+def partly_note(provenance: Provenance, roster: Roster) -> str:
+    """The sentence that names the models which answered in part, or an empty string."""
+    named = provenance.details.get("partly_missing", {})
+    if not isinstance(named, dict) or not named:
+        return ""
+    shown = ", ".join(f"{roster[str(model)].name} ({why})" for model, why in named.items())
+    return f"Some of the answers of these models are missing: {shown}."
+
+
 def kinds_note(provenance: Provenance, roster: Roster) -> str:
     """The sentence that names the models of a table which are not causal, with their measure,
     or an empty string.
@@ -221,6 +230,7 @@ def rehearsal_note(provenance: Provenance, roster: Roster) -> str:
 NOTES = {
     "Rehearsal": rehearsal_note,
     "Missing models": missing_note,
+    "Missing answers": partly_note,
     "Models of other kinds": kinds_note,
     "Answers with flags": flags_note,
 }

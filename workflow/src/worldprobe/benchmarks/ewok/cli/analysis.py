@@ -15,7 +15,6 @@ from worldprobe.cli.options import (
     Missing,
     Surface,
     between,
-    missing_models,
 )
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
@@ -43,9 +42,7 @@ class JudgedStep(Step):
         from worldprobe.benchmarks.ewok.analysis.provenances import kinds_of, read_judgements
 
         rows = read_judgements(self.answers(), columns, list(self.others.values()))
-        self.details |= missing_models(self.missing, rows["model"].unique()) | kinds_of(
-            self.judgements
-        )
+        self.details |= self.lacking(rows["model"].unique()) | kinds_of(self.judgements)
         return rows
 
 
