@@ -441,7 +441,8 @@ def compose(folder: Path, models: dict[str, float], **of_model: object) -> tuple
         for item in range(300)
     ]
     path = folder / "summaries.parquet"
-    write_table(summarize_scores(pd.DataFrame(rows)), Summaries, path, Provenance())
+    made = Provenance(details=facts_of(benchmark))
+    write_table(summarize_scores(pd.DataFrame(rows)), Summaries, path, made)
     roster = Roster(
         {
             model: ShownModel(model, model.capitalize(), **of_model.get(model, {}))
@@ -456,7 +457,9 @@ def test_chance_of_three_targets_is_said_in_three_digits(tmp_path: Path) -> None
     said, part = compose(tmp_path, {"one": 0.6})
     assert "above chance (0.333)" in said
     assert "Texts: joined by one blank." in str(part.methods.text)
-    assert part.tables[0].title.endswith("chance is 0.333.")
+    line = f"table against_chance {tmp_path}/summaries.parquet --out {tmp_path}/shown.md"
+    assert run(line) == 0
+    assert "chance is 0.333." in (tmp_path / "shown.md").read_text()
 
 
 def test_controls_are_not_counted_as_models(tmp_path: Path) -> None:

@@ -25,12 +25,13 @@ rule print_table:
         registry=this_run.registry_file,
         models=this_run.names(),
         caption=displays.look_up("table", "caption"),
+        options=displays.look_up("table", "options"),
         code=displays.look_up("table", "code"),
     message:
         "Table {wildcards.name}"
     shell:
         "worldprobe table {wildcards.name:q} {input.tables:q} --registry {params.registry:q}"
-        " --out {output.csv:q} {output.others:q} &> {log:q}"
+        " {params.options} --out {output.csv:q} {output.others:q} &> {log:q}"
 
 
 rule draw_figure:

@@ -16,6 +16,7 @@ from typing import Any, cast
 import pandas as pd
 
 from worldprobe.benchmark import (
+    TOP,
     Analysis,
     Asking,
     Benchmark,
@@ -65,7 +66,6 @@ from worldprobe.report.origins import (
     model_rows,
     notes,
     package_versions,
-    read_origins,
 )
 from worldprobe.report.page import Material, Part, notices, render_template
 from worldprobe.report.results import benchmark_result, sample_of
@@ -170,7 +170,14 @@ def asked(
         },
         rule=f"ask_{name}",
         displays=(*DISPLAYS, *displays),
-        page=Page((SECTION, PAIRS, *sections), Input(Summaries), compose, page_files),
+        page=Page(
+            (SECTION, PAIRS, *sections),
+            Input(Summaries),
+            compose,
+            page_files,
+            (print_against_chance,),
+            chance,
+        ),
         scores=scores,
         evaluation=evaluation(name, title, chance, source, asking, settings),
         asking=asking,
@@ -223,6 +230,36 @@ def print_accuracy(summaries: pd.DataFrame, roster: Roster, provenance: Provenan
     return Sheet(title, shown, columns, notes=tuple(warn_of_few(rows)))
 
 
+def means_against_chance(
+    summaries: pd.DataFrame, roster: Roster, chance: float | None
+) -> pd.DataFrame:
+    """Overall accuracy of every model against chance.
+
+    Args:
+        summaries: the summary table.
+        roster: names of the models.
+        chance: what guessing reaches; None where that differs from item to item.
+    """
+    overall = summaries[summaries["grouping"] == OVERALL]
+    counted = counted_of(list(overall.dropna(subset="mean")["model"]), roster)
+    return against_chance(overall, counted, roster, chance)
+
+
+@table(
+    inputs=[Summaries],
+    section=TOP.id,
+    title="Against chance",
+    name="against_chance",
+    caption="Overall accuracy of every model, and whether it is above or below chance.",
+)
+def print_against_chance(
+    summaries: pd.DataFrame, roster: Roster, chance: float | None = None
+) -> Sheet:
+    """Every model against chance."""
+    means = means_against_chance(summaries, roster, chance)
+    return models_sheet(means, chance, notes=warn_of_few(means))
+
+
 def has_several_models(study: Study) -> bool:
     """Whether there are models to compare."""
     return len(study["models"]) > 1
@@ -264,7 +301,7 @@ def print_pairs(comparisons: pd.DataFrame, roster: Roster, provenance: Provenanc
 
 
 #: Tables that every such benchmark has.
-DISPLAYS = (print_accuracy, print_pairs)
+DISPLAYS = (print_against_chance, print_accuracy, print_pairs)
 
 
 def _title(provenance: Provenance) -> str:
@@ -284,9 +321,7 @@ def _compose(
 ) -> Part:
     """The part of the report."""
     summaries, roster = _overall_first(read_table(material.summary, Summaries)), material.roster
-    overall = summaries[summaries["grouping"] == OVERALL]
-    counted = counted_of(list(overall.dropna(subset="mean")["model"]), roster)
-    means = against_chance(overall, counted, roster, chance)
+    means = means_against_chance(summaries, roster, chance)
     groupings = [name for name in summaries["grouping"].unique() if name != OVERALL]
     shown = summaries[
         summaries["grouping"].isin([OVERALL, *groupings[:1]])
@@ -298,9 +333,8 @@ def _compose(
         }
         for (_, group), rows in shown.groupby(["grouping", "group"], sort=False)
     }
-    summary_origins = read_origins([material.summary])
-    origins = [*summary_origins, *material.origins]
-    n_items = int(overall["n"].max())
+    origins = material.all_origins()
+    n_items = int(means["n"].max())
     package = "worldprobe.report"
     text = render_template(
         package,
@@ -322,9 +356,7 @@ def _compose(
         facts=count_kinds(means) | {"items": n_items},
         methods=Methods(text, package_versions(origins), models, file_rows(origins)),
         cite=cite,
-        tables=[models_sheet(means, chance, notes=warn_of_few(means))],
-        chance=chance,
-        notices=notices(summary_origins[0].provenance, roster),
+        notices=notices(origins[0].provenance, roster),
         overview=overview,
         apart=frozenset(roster[model].name for model in roster.models if roster[model].is_control),
     )

@@ -103,8 +103,8 @@ class Display:
     Attributes:
         kind: "table" or "figure".
         build: tables in the order of ``inputs`` -> ``Sheet``, or a figure's tidy table. It may also
-            take ``roster`` (names of the models) and ``provenance`` (of the first table), and its
-            options.
+            take ``roster`` (names of the models), ``provenance`` (of the first table) and, a table,
+            ``chance`` (as ``Page`` has it), and its options.
         name: stem of its files, and its command: ``worldprobe figure NAME``.
         title: two or three words for menus.
         section: id of the ``Section`` of the report that shows it.
@@ -113,6 +113,7 @@ class Display:
         when: what a study must have for it, each a function of ``study`` and, if it takes it,
             ``registry``.
         options: what its command offers.
+        chosen: study -> values of these options where it is printed for the study.
         shows_sizes: it shows how many parameters models have; the folders of trained ones say so.
         draw: figures: tidy table and ``width`` -> matplotlib figure.
     """
@@ -126,6 +127,7 @@ class Display:
     inputs: tuple[Input, ...]
     when: tuple[Feature, ...] = ()
     options: tuple[Option, ...] = ()
+    chosen: Callable[[Study], Mapping[str, str]] = lambda _study: {}
     shows_sizes: bool = False
     draw: Callable[..., Any] = _draw_nothing
 
@@ -147,10 +149,6 @@ class Display:
         return all(
             feature(**taken_by(feature, study=study, registry=registry)) for feature in self.when
         )
-
-    def default(self, option: Option) -> str:
-        """The value of an option that is not given."""
-        return str(signature(self.build).parameters[option.name].default)
 
     def inputs_of(self, study: Study, folder: str) -> list[str]:
         """The files of its inputs in a study, whose benchmark's results are in a folder."""
@@ -186,6 +184,7 @@ def _declaration(
     name: str = "",
     when: Feature | tuple[Feature, ...] = (),
     options: Sequence[Option] = (),
+    chosen: Callable[[Study], Mapping[str, str]] = lambda _study: {},
     shows_sizes: bool = False,
 ) -> Callable[[Callable[..., Any]], Display]:
     def declare(build: Callable[..., Any]) -> Display:
@@ -200,6 +199,7 @@ def _declaration(
             inputs=tuple(table if isinstance(table, Input) else Input(table) for table in inputs),
             when=when if isinstance(when, tuple) else (when,),
             options=tuple(options),
+            chosen=chosen,
             shows_sizes=shows_sizes,
         )
 
@@ -253,6 +253,8 @@ class Section:
     is_folded: bool = False
 
 
+#: Where tables belong that a benchmark's part of the report begins with.
+TOP = Section("top", "Models")
 #: Where the tables and figures of a benchmark without a page belong.
 NO_SECTION = Section("more", "More")
 
@@ -304,12 +306,17 @@ class Page:
             knows the benchmark.
         compose: makes the benchmark's part: ``report.page.Material`` -> ``report.page.Part``.
         files: study, models with answers -> ``PageFiles``, or None where no model is evaluated.
+        tables: tables of the summary table alone that the part prints itself where they are not
+            given, as in ``worldprobe evaluate``.
+        chance: what guessing reaches; None where that differs from item to item.
     """
 
     sections: tuple[Section, ...]
     summary: Input
     compose: Callable[[Any], Any]
     files: Callable[[Study, Sequence[str]], PageFiles | None]
+    tables: tuple[Display, ...] = ()
+    chance: float | None = 0.5
 
 
 #: File of the pairs of models and baselines that an evaluation compares, if it does.
@@ -565,8 +572,7 @@ class Benchmark:
 
     def section(self, display: Display) -> Section:
         """The section that a table or figure names."""
-        return (
-            next(section for section in self.page.sections if section.id == display.section)
-            if self.page
-            else NO_SECTION
-        )
+        if self.page is None:
+            return NO_SECTION
+        sections = (TOP, *self.page.sections)
+        return next(section for section in sections if section.id == display.section)

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from command_line import run
-from worldprobe.benchmarks.worldsense import figures, tables
+from worldprobe.benchmarks.worldsense import figures, model_tables, tables
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import add_properties, from_frame
 from worldprobe.benchmarks.worldsense.analysis.summarize import compare_on_tuples, tuple_means
@@ -96,7 +96,9 @@ def material(folder: Path, item_text: Path | None) -> Material:
 def test_the_part_states_the_means_and_the_biases_that_differ_from_none(folder: Path) -> None:
     part = compose(material(folder, None))
     assert "Accuracy is 0.500 to 1.000, 0.750 on average." in part.lead
-    biases = next(sheet for sheet in part.tables if "biases" in sheet.title).frame
+    biases = model_tables.biases(
+        read_table(folder / "summaries.parquet", Summaries), Roster()
+    ).frame
     assert set(biases["name"]) == {"positive"}
     assert set(biases["mean"]) == {1.0}
     assert part.overview["all"] == {"knows": 1.0, "positive": 0.5}
@@ -123,7 +125,9 @@ def test_a_second_model_may_be_above_chance_where_the_first_is_not(
     part = rows_of(folder, tmp_path, wide=(0.6, 0.45, 0.75), narrow=(0.56, 0.558, 0.562))
     assert "Accuracy is 0.560 to 0.600" in part.lead
     assert "1 of 2 models is above chance (0.5), 0 below." in part.lead
-    against = part.tables[0].frame.set_index("name")["against"]
+    summaries = read_table(tmp_path / "summaries.parquet", Summaries)
+    shown = model_tables.models_against_chance(summaries, Roster())
+    against = shown.frame.set_index("name")["against"]
     assert against.to_dict() == {"wide": "not shown to differ", "narrow": "above"}
 
 

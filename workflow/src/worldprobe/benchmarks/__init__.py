@@ -346,6 +346,17 @@ def benchmark_of(summaries: Path | str) -> Benchmark:
     return with_page.get(stated) or by_table[kind]
 
 
+def owner_of(path: Path | str) -> Benchmark | None:
+    """The benchmark that a file says to be of; None: it is no table, or says nothing of it."""
+    from worldprobe.contracts import read_provenance
+
+    try:
+        stated = read_provenance(path).details.get("benchmark")
+    except UserError:
+        return None
+    return _defined_in(path) or benchmarks().get(str(stated))
+
+
 def facts_of(benchmark: Benchmark) -> dict[str, Any]:
     """Provenance details of a benchmark's scores and means, by which ``benchmark_of`` and
     ``scored_in`` find it.

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from worldprobe.benchmarks import OWN, benchmark_of, benchmarks
+from worldprobe.benchmark import taken_by
+from worldprobe.benchmarks import OWN, benchmark_of, benchmarks, owner_of
 from worldprobe.cli.options import Names, Registry, deferred
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.extensions import are_own, options_of_displays
@@ -265,7 +266,10 @@ def table(
     from worldprobe.report.page import print_table
 
     display = find_display("table", name, tables)
-    print_table(display, tables, _roster(registry), out, **options_of(display, chosen))
+    own = options_of(display, chosen)
+    if (owner := owner_of(tables[0])) and owner.page:
+        own |= taken_by(display.build, chance=owner.page.chance)
+    print_table(display, tables, _roster(registry), out, **own)
 
 
 @deferred(chosen=options_class)
@@ -344,7 +348,7 @@ def _takes(display: Display, tables: Sequence[str]) -> bool:
     return len(tables) == len(contracts) and all(map(fits, tables, contracts))
 
 
-def options_of(display: Display, chosen: Block) -> dict[str, str]:
+def options_of(display: Display, chosen: Block) -> dict[str, Any]:
     """The values that are given of a display's options.
 
     Raises:

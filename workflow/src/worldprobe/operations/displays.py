@@ -69,6 +69,7 @@ class Displays:
             "section": benchmark.section(shown).title,
             "label": {kind: shown.title},
             "caption": re.sub(r"([\\*`_|])", r"\\\1", shown.caption),  # nothing in it is markup
+            "options": options(shown.chosen(run.study)),
             "code": digest_code(shown.build.__module__, displays=True),
             "trained": trained,
             # of an archive the very file, as no rule makes the folder
@@ -84,7 +85,7 @@ class Displays:
 
         Args:
             kind: "table" or "figure".
-            what: inputs, section, label, caption, code, trained_files or trained_option.
+            what: inputs, section, label, caption, options, code, trained_files or trained_option.
         """
 
         def of_job(wildcards: Any) -> Any:

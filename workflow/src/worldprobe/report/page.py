@@ -20,14 +20,14 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from worldprobe import __version__
-from worldprobe.benchmark import NO_SECTION, Benchmark, Display, Section, taken_by
+from worldprobe.benchmark import NO_SECTION, TOP, Benchmark, Display, Section, taken_by
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import TooLittleError, UserError
 from worldprobe.files import digest_file, read_text, write_text
 from worldprobe.missing import read_missing
 from worldprobe.provenance import TOO_LITTLE, Provenance, of_rehearsal
 from worldprobe.report.model_names import Roster
-from worldprobe.report.origins import NOTES, Methods, TableOrigin, flags_sheet, notes
+from worldprobe.report.origins import NOTES, Methods, TableOrigin, flags_sheet, notes, read_origins
 from worldprobe.report.runtimes import Cost, RunTime, duration_in_words
 from worldprobe.report.sheet import (
     ABSENT,
@@ -76,6 +76,12 @@ class Material:
     eval_type: str | None = None
     comparisons: Path | None = None
 
+    def all_origins(self) -> list[TableOrigin]:
+        """The summary table and those whose making the methods paragraph describes, each once."""
+        summary = self.summary.resolve()
+        others = [origin for origin in self.origins if origin.path.resolve() != summary]
+        return [*read_origins([self.summary]), *others]
+
 
 def notices(provenance: Provenance, roster: Roster) -> dict[str, str]:
     """What a summary's provenance says that a reader must know first: title -> text."""
@@ -94,11 +100,9 @@ class Part:
         facts: what was counted -> number.
         methods: how it was done.
         cite: what to cite for the measure.
-        tables: the finding in numbers.
         notices: title -> text of boxes above the sections.
         caveats: what else a reader must know.
         overview: column -> model's name -> accuracy: the whole first, then its parts.
-        chance: what guessing reaches; None where that differs from item to item.
         apart: names in the overview that are no published language models, and stand below them.
         extras: section id -> markup that follows its tables.
         has_item_text: whether ``extras`` quote items.
@@ -110,11 +114,9 @@ class Part:
     methods: Methods
     cite: str
     findings: Sequence[str] = ()
-    tables: Sequence[Sheet] = ()
     notices: Mapping[str, str] = field(default_factory=dict)
     caveats: Markup | str = ""
     overview: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    chance: float | None = 0.5
     apart: frozenset[str] = frozenset()
     extras: Mapping[str, Markup] = field(default_factory=dict)
     has_item_text: bool = False
@@ -135,12 +137,16 @@ class ShownSection:
 
 @dataclass(frozen=True)
 class ShownPart:
-    """A part with its benchmark's name and the sections that have something to show."""
+    """A part with its benchmark's name, the tables that it begins with, the sections that have
+    something to show, and what guessing reaches.
+    """
 
     name: str
     title: str
     part: Part
     sections: Sequence[ShownSection]
+    tables: Sequence[PrintedTable] = ()
+    chance: float | None = 0.5
 
 
 @dataclass
@@ -183,11 +189,23 @@ def build_part(
         tables: printed tables.
         figures: SVG files.
     """
-    if benchmark.page is None:
+    if (page := benchmark.page) is None:
         raise ValueError(f"{benchmark.name} has no page")
-    part: Part = benchmark.page.compose(material)
-    if flagged := flags_sheet(read_provenance(material.summary), material.roster):
-        part = replace(part, tables=[*part.tables, flagged])
+    part: Part = page.compose(material)
+    given = {table.name for table in tables}
+    tables = [
+        *tables,
+        *(
+            printed_sheet(
+                display,
+                [material.summary],
+                material.roster,
+                **taken_by(display.build, eval_type=material.eval_type, chance=page.chance),
+            ).printed_as(display.name)
+            for display in page.tables
+            if display.name not in given
+        ),
+    ]
     declared = {(display.kind, display.name): display for display in benchmark.displays}
     order = list(declared)
     captions = {
@@ -203,18 +221,22 @@ def build_part(
         unknown = [key for key in keys if key not in declared and section is NO_SECTION]
         return [keys[key] for key in [*known, *unknown]]
 
+    tables = [table for table in tables if table.rows]
+    first = inside(TOP, "table", tables)
+    if flagged := flags_sheet(read_provenance(material.summary), material.roster):
+        first.append(flagged.printed_as(""))
     shown = []
-    for section in [*benchmark.page.sections, NO_SECTION]:
+    for section in [*page.sections, NO_SECTION]:
         content = (
             inside(section, "figure", pictures),
-            inside(section, "table", [table for table in tables if table.rows]),
+            inside(section, "table", tables),
             part.extras.get(section.id, Markup("")),
         )
         if any(content):
             shown.append(
                 ShownSection(section.id, section.title, section.intro, *content, section.is_folded)
             )
-    return ShownPart(benchmark.name, benchmark.title, part, shown)
+    return ShownPart(benchmark.name, benchmark.title, part, shown, first, page.chance)
 
 
 @dataclass(frozen=True)
@@ -276,8 +298,8 @@ def overview_of(parts: Sequence[ShownPart]) -> Overview:
         (shown.title, cells) for shown in parts for cells in list(shown.part.overview.values())[:1]
     ]
     details = [pair for shown in parts for pair in list(shown.part.overview.items())[1:]]
-    chances = [shown.part.chance for shown in parts for _ in list(shown.part.overview)[:1]]
-    chances += [shown.part.chance for shown in parts for _ in list(shown.part.overview)[1:]]
+    chances = [shown.chance for shown in parts for _ in list(shown.part.overview)[:1]]
+    chances += [shown.chance for shown in parts for _ in list(shown.part.overview)[1:]]
     apart = frozenset().union(*(shown.part.apart for shown in parts))
 
     def mean(model: str) -> float:
@@ -305,7 +327,7 @@ def overview_of(parts: Sequence[ShownPart]) -> Overview:
         spans,
         [heading for heading, _ in wholes + details],
         [group for group in groups if group],
-        {shown.title: shown.part.chance for shown in parts if shown.part.overview},
+        {shown.title: shown.chance for shown in parts if shown.part.overview},
     )
 
 
@@ -448,20 +470,36 @@ Paths = Sequence[Path | str]
 
 
 def print_table(
-    display: Display, tables: Paths, roster: Roster, out: Paths, **options: str
+    display: Display, tables: Paths, roster: Roster, out: Paths, **options: Any
 ) -> None:
-    """Print a table; one without rows says why there is nothing to show.
+    """Print a table.
 
     Args:
         display: a table.
         tables: files of its inputs, in their order.
         roster: names and order of the models.
         out: paths that end in .csv, .tex, .md or .json.
-        options: its own; those left out have their defaults.
+        options: its own, and ``chance`` if it takes that; those left out have their defaults.
 
     Raises:
         UserError: an input that cannot be read or does not have what the table needs, or a suffix
             that is not known.
+    """
+    printed_sheet(display, tables, roster, **options).write(out)
+
+
+def printed_sheet(display: Display, tables: Paths, roster: Roster, **options: Any) -> Sheet:
+    """A table with what its inputs say of themselves; one without rows says why there is nothing to
+    show.
+
+    Args:
+        display: as for ``print_table``.
+        tables: as there.
+        roster: as there.
+        options: as there.
+
+    Raises:
+        UserError: as there.
     """
     try:
         sheet: Sheet = _build(display, tables, roster, options)
@@ -472,7 +510,7 @@ def print_table(
     sheet = replace(sheet, notes=(*sheet.notes, *notes(made, roster)))
     if made.details.get("rehearsal"):
         sheet = replace(sheet, frame=sheet.frame.assign(**MARK))
-    sheet.write(out)
+    return sheet
 
 
 def draw_figure(
@@ -521,7 +559,7 @@ def _check_origins(display: Display, tables: Paths) -> None:
                 )
 
 
-def _build(display: Display, tables: Paths, roster: Roster, options: Mapping[str, str]) -> Any:
+def _build(display: Display, tables: Paths, roster: Roster, options: Mapping[str, Any]) -> Any:
     for path in tables:
         if lacking := read_missing(path):
             problem = f"{lacking.name} is missing: {lacking.reason}."

@@ -14,8 +14,8 @@ from worldprobe.benchmarks.ewok.analysis.summarize import (
     metric_values,
 )
 from worldprobe.benchmarks.ewok.contracts import Summaries
-from worldprobe.benchmarks.ewok.report import ways_sheets
 from worldprobe.benchmarks.ewok.tables.accuracy import mean_accuracy
+from worldprobe.benchmarks.ewok.tables.models import contexts_by_model
 from worldprobe.contracts import validate
 from worldprobe.report.model_names import Roster
 
@@ -289,7 +289,7 @@ def test_versions_that_differ_are_said_to_beside_an_interval_that_leaves_them_ou
     assert "ant: versions differ more than chance (p < 0.001): the interval is about" in notes[0]
     assert not interval_notes(overall.assign(p_versions=0.3))
     roster = Roster({})
-    for table in (mean_accuracy(planted, roster), ways_sheets(planted, ["ant"], roster)[0]):
+    for table in (mean_accuracy(planted, roster), contexts_by_model(planted, roster)):
         assert "versions differ more than chance" in " ".join(table.notes)
     shared = item_means(rows.assign(filling="shared"))
     of_shared = shared.query("grouping == 'overall' and condition == 'all'")

@@ -22,15 +22,16 @@ from worldprobe.benchmarks.ewok.analysis.summarize import item_means
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.benchmarks.ewok.contracts import Comparisons, Items, Summaries, TargetScores
 from worldprobe.benchmarks.ewok.figures.paradigms import paradigms
-from worldprobe.benchmarks.ewok.report import (
-    compose,
-    describe_methods,
-    domains_sheet,
-    mean_accuracies,
-    ways_sheets,
-)
+from worldprobe.benchmarks.ewok.report import compose, describe_methods
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.tables import accuracy
+from worldprobe.benchmarks.ewok.tables.models import (
+    contexts_by_model,
+    domains_by_model,
+    mean_accuracies,
+    models_against_chance,
+    ways_by_model,
+)
 from worldprobe.contracts import write_table
 from worldprobe.inference.requests import collect, describe_origins
 from worldprobe.inference.store import Store
@@ -212,19 +213,23 @@ def test_what_a_published_model_knows_is_in_numbers(small_study):
     found = lead_values(mean_accuracies(rows, small_study.roster))
     assert (found["n_models"], found["first"]["name"]) == (1, "real")
     assert found["first"]["mean"] == 0.55
-    domains = domains_sheet(rows, ["real"], small_study.roster).frame.set_index("group")
+    domains = domains_by_model(rows, small_study.roster).frame.set_index("group")
     assert domains.loc[[first, last], "against"].tolist() == ["above", "below"]
     assert set(domains["against"].drop([first, last])) == {"not shown to differ"}
     assert in_words(last) in domains.loc[first, "lower"]
     assert domains.loc[last, "lower"] == ""
-    contexts, asked = ways_sheets(rows, ["real"], small_study.roster)
+    contexts, asked = (
+        shown(rows, small_study.roster) for shown in (contexts_by_model, ways_by_model)
+    )
     assert ["real", "direct", "0.550", "0.450–0.650"] in [row[:4] for row in contexts.cells()]
     assert "40 items" in asked.title
     ways = asked.frame.set_index("asked")["mean"]
     assert ways["LogProbs"] == 0.6
     assert ways["Choice, constrained, no examples"] == 0.5
     rows.loc[rows.eval_type == "choice_constrained_zero", "n"] = 30
-    contexts, asked = ways_sheets(rows, ["real"], small_study.roster)
+    contexts, asked = (
+        shown(rows, small_study.roster) for shown in (contexts_by_model, ways_by_model)
+    )
     assert len(contexts.frame)
     assert asked.frame.empty, "they are not the same items"
 
@@ -241,7 +246,8 @@ def test_domains_of_two_models_are_corrected_for_the_domains_of_both(small_study
     rows = rows[~is_domain | rows["group"].isin(first)]
     models = ["control_gpt2_small", "control_gpt2_large"]
     for described, said in ((models[:1], "above"), (models, "not shown to differ")):
-        assert set(domains_sheet(rows, described, small_study.roster).frame["against"]) == {said}
+        shown = domains_by_model(rows[rows["model"].isin(described)], small_study.roster)
+        assert set(shown.frame["against"]) == {said}
 
 
 def test_what_was_asked_about_a_share_stands_beside_others_on_that_share(paper_study):
@@ -293,7 +299,8 @@ def test_a_model_is_set_beside_the_strongest_baseline_by_the_same_metric(small_s
     write_table(rows, Summaries, tmp_path / "summaries.parquet", Provenance())
     part = compose(Material(tmp_path / "summaries.parquet", small_study.roster))
     assert "GPT-2 style, small 0.648; strongest baseline: Sentence vectors 0.643." in part.lead
-    assert "Pairing" in [column.heading for column in part.tables[0].columns]
+    shown = models_against_chance(rows, small_study.roster)
+    assert "Pairing" in [column.heading for column in shown.columns]
     assert "An item's pairing is 1" in part.methods.text
 
 
@@ -349,9 +356,7 @@ def test_the_first_screen_says_which_of_many_models_differ_from_the_best(tmp_pat
     assert said[2].endswith("not shown to: dog, cow.")
 
 
-def test_summaries_of_earlier_releases_have_no_empty_column_of_pairs_of_concepts(
-    small_study, tmp_path
-):
+def test_summaries_of_earlier_releases_have_no_empty_column_of_pairs_of_concepts(small_study):
     earlier = small_study.summaries
     overall = earlier[(earlier["grouping"] == "overall") & (earlier["condition"] == "all")]
     pairs = overall.assign(grouping="concept pairs")
@@ -359,8 +364,7 @@ def test_summaries_of_earlier_releases_have_no_empty_column_of_pairs_of_concepts
         (earlier, False),
         (pd.concat([earlier, pairs], ignore_index=True), True),
     ):
-        write_table(summaries, Summaries, tmp_path / "summaries.parquet", Provenance())
-        sheet = compose(Material(tmp_path / "summaries.parquet", small_study.roster)).tables[0]
+        sheet = models_against_chance(summaries, small_study.roster)
         headings = [column.heading for column in sheet.columns]
         assert ("Mean over pairs of concepts" in headings) == is_shown
         assert any("pair of concepts" in note for note in sheet.notes) == is_shown

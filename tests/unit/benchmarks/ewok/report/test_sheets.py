@@ -6,6 +6,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from command_line import run
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.report import sheet
 from worldprobe.report.findings import against_chance, models_sheet
@@ -19,7 +20,7 @@ from worldprobe.report.page import (
     build_part,
     render_report,
 )
-from worldprobe.report.sheet import Sheet, SheetColumn
+from worldprobe.report.sheet import Sheet, SheetColumn, read_printed
 
 
 def table_of(n_rows: int, width: int = 4, n_columns: int = 2, finding: str = "") -> Sheet:
@@ -77,3 +78,29 @@ def test_a_wide_table_is_small_and_never_wider_than_the_line():
     long = table_of(sheet.LONGEST_FLOAT + 1, width=22, n_columns=8).to_latex("t")
     assert "longtable" in long
     assert "tiny" in long, "a table that breaks across pages cannot be resized"
+
+
+def test_a_page_prints_its_own_tables_as_the_command_does_and_a_given_one_once(
+    material, small_study, tmp_path
+):
+    """They were sheets of the page alone, which no command printed and no study wrote."""
+    shown = build_part(EWOK, material)
+    in_sections = [table for section in shown.sections for table in section.tables]
+    by_name = {table.name: table for table in [*shown.tables, *in_sections]}
+    assert [table.name for table in shown.tables] == ["models_against_chance"]
+    assert list(by_name) == [display.name for display in EWOK.page.tables][:3]
+    for name, table in by_name.items():
+        path = tmp_path / f"{name}.json"
+        names = f"--registry {small_study.registry_path}"
+        assert run(f"table {name} {material.summary} {names} --out {path}") == 0
+        assert read_printed(path) == table
+    given = replace(by_name["models_against_chance"], title="As the study printed it.")
+    (first,) = build_part(EWOK, material, [given]).tables
+    assert first.title == given.title
+
+
+def test_a_study_prints_the_tables_of_its_page_by_the_way_of_asking_that_its_headline_is_about():
+    study = {"ewok": {"eval_types": ["likert_constrained_two", "logprobs"]}}
+    chosen = [display.chosen(study) for display in EWOK.page.tables]
+    assert chosen == [{"eval_type": "likert_constrained_two"}] * 4
+    assert {display.name for display in EWOK.page.tables} <= {each.name for each in EWOK.displays}

@@ -14,6 +14,7 @@ from worldprobe.benchmarks.ewok import report
 from worldprobe.benchmarks.ewok.contracts import Reproduction, Summaries
 from worldprobe.benchmarks.ewok.figures import accuracy as figures
 from worldprobe.benchmarks.ewok.tables import accuracy, materials, statistics
+from worldprobe.benchmarks.ewok.tables.models import domains_by_model
 from worldprobe.benchmarks.ewok.vocabulary import RELIABILITY
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
@@ -108,7 +109,7 @@ def test_domains_are_sorted_by_accuracy_only_where_they_differ_reliably(
     domains = report.find_domains(summaries, small_study.roster)[1]
     assert [one.id for one in domains] == sheet.frame.domain.tolist()
     last = list(small_study.roster.models)[-1]
-    own = report.domains_sheet(summaries, [last], small_study.roster)
+    own = domains_by_model(summaries[summaries["model"] == last], small_study.roster)
     assert own.frame["mean"].is_monotonic_decreasing == is_sorted
     assert (own.frame["group"].tolist() == sorted(own.frame["group"])) == (not is_sorted)
     assert "reliability of domains" in own.notes[1]

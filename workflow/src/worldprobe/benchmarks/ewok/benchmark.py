@@ -19,6 +19,7 @@ from worldprobe.benchmarks.ewok.report import compose
 from worldprobe.benchmarks.ewok.results import ANALYSED
 from worldprobe.benchmarks.ewok.settings import Ewok
 from worldprobe.benchmarks.ewok.study import rehearse
+from worldprobe.benchmarks.ewok.tables.models import OF_PAGE
 from worldprobe.benchmarks.ewok.workload import workload
 
 SECTIONS = (
@@ -59,7 +60,7 @@ BENCHMARK = Benchmark(
     without_downloads=without_downloads,
     complete=refuse_models,
     displays=find_displays(tables, figures),
-    page=Page(SECTIONS, Input(Summaries), compose, page_files),
+    page=Page(SECTIONS, Input(Summaries), compose, page_files, OF_PAGE),
     reproduce=reproduce,
     evaluation=EVALUATION,
     rehearse=rehearse,

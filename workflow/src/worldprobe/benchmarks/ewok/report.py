@@ -11,21 +11,17 @@ import pandas as pd
 from markupsafe import Markup
 
 from worldprobe.benchmarks.ewok import selection
-from worldprobe.benchmarks.ewok.analysis.panel import interval_notes
 from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
 from worldprobe.benchmarks.ewok.contracts import Comparisons, Summaries
 from worldprobe.benchmarks.ewok.materials.materials import MaterialsFiles
-from worldprobe.benchmarks.ewok.tables.accuracy import BASELINE_NOTES, PAIRING
+from worldprobe.benchmarks.ewok.tables.accuracy import BASELINE_NOTES
+from worldprobe.benchmarks.ewok.tables.models import first_eval_type, mean_accuracies
 from worldprobe.benchmarks.ewok.vocabulary import (
     EVAL_TYPES,
-    NO_PAIRING,
-    PAIRS,
-    has_pairing,
     is_prompted,
 )
 from worldprobe.contracts import read_table
 from worldprobe.contracts.results import ALL
-from worldprobe.errors import UserError
 from worldprobe.models.registry import (
     BASELINES,
     ENCODER_DECODER,
@@ -37,13 +33,10 @@ from worldprobe.models.registry import (
 from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
-    STANDING,
-    against_chance,
     compared_in_words,
     count_kinds,
     lead_in_words,
     lead_values,
-    models_sheet,
     read_overall,
     standing,
 )
@@ -57,28 +50,17 @@ from worldprobe.report.origins import (
     model_rows,
     notes,
     package_versions,
-    read_origins,
 )
 from worldprobe.report.page import AccuracyCell, Material, Part, cell_of, notices, render_template
 from worldprobe.report.sheet import (
-    INTERVAL,
-    MODEL_ONCE,
-    Sheet,
-    SheetColumn,
     decimals,
-    number_column,
     span,
-    text_column,
-    whole_number,
 )
 
 QUESTION = "Does a language model know how the world works?"
 CITE = "EWoK: Ivanova et al. (2024), Elements of World Knowledge, arXiv 2405.09605"
 
-
 PACKAGE = "worldprobe.benchmarks.ewok"
-#: So many published models are described one by one.
-FEW = 2
 
 
 def compose(material: Material) -> Part:
@@ -88,41 +70,17 @@ def compose(material: Material) -> Part:
         UserError: the summaries have no rows of the way of asking, or the items may not be quoted.
     """
     summaries, roster = read_table(material.summary, Summaries), material.roster
-    eval_type = material.eval_type or _first_eval_type(summaries)
+    eval_type = material.eval_type or first_eval_type(summaries)
     models, domains = find_domains(summaries, roster, eval_type)
     extras = {}
     if any(domain.concepts for domain in domains):
         extras["concepts"] = render_template(
             PACKAGE, "concepts.html.jinja", models=models, domains=domains
         )
-    summary_origins = read_origins([material.summary])
-    origins = [
-        *summary_origins,
-        *(
-            origin
-            for origin in material.origins
-            if origin.path.resolve() != material.summary.resolve()
-        ),
-    ]
+    origins = material.all_origins()
     is_sample = are_sampled(origins)
     means = mean_accuracies(summaries, roster, eval_type)
     items = _of_items(summaries, origins)
-    pairs = _accuracies(summaries).query(f"grouping == '{PAIRS}' and eval_type == '{eval_type}'")
-    by_pairs, has_pairs = pairs.set_index("model"), len(pairs) > 0
-    paired_by_pair = pd.Series(selection.pairings(summaries, pairs), pairs["model"], dtype=float)
-    columns = [number_column("Mean over pairs of concepts", "by_pair_mean")] * has_pairs
-    if is_sample and has_pairs:
-        ends = ("by_pair_ci_low", "by_pair_ci_high")
-        columns.append(SheetColumn("95% interval over pairs", ends, span))
-    notes = ["A mean over pairs gives every pair of concepts the same weight."] * has_pairs
-    if has_pairing(eval_type) and means["pairing"].notna().any():
-        columns.append(number_column("Pairing", "pairing"))
-        columns += [number_column("Pairing, over pairs of concepts", "paired_by_pair")] * has_pairs
-        notes.append(PAIRING)
-    elif not has_pairing(eval_type):
-        notes.append(NO_PAIRING)
-    notes += interval_notes(means, means["name"])
-    published = [model for model in means["model"] if _is_published(model, roster)]
     pairs = read_overall(material.comparisons, Comparisons)
     pairs = pairs[pairs["eval_type"] == eval_type]
     compared = compared_in_words(pairs[pairs["metric"] == "accuracy"], means, roster, BASELINES)
@@ -131,9 +89,11 @@ def compose(material: Material) -> Part:
         compared += [
             f"By pairing: {sentence}" for sentence in sentences if sentence not in compared
         ]
-    if is_sample and has_pairs:
-        compared.insert(0, _of_all_items(means, by_pairs))
+    of_pairs = means[means["is_counted"] & means["by_pair_mean"].notna()]
+    if is_sample and len(of_pairs):
+        compared.insert(0, _of_all_items(of_pairs))
     values = lead_values(means, compared=compared, is_sample=is_sample)
+    has_published = any(_is_published(model, roster) for model in means["model"])
     return Part(
         question=QUESTION,
         lead=_lead(means, items, values, len(by_pairing) > 0),
@@ -141,30 +101,9 @@ def compose(material: Material) -> Part:
         facts=_facts(summaries, means, eval_type),
         methods=describe_methods(summaries, origins, roster),
         cite=CITE,
-        tables=[
-            models_sheet(
-                means.assign(
-                    **{
-                        f"by_pair_{end}": means["model"].map(by_pairs[end])
-                        for end in ("mean", "ci_low", "ci_high")
-                    },
-                    paired_by_pair=means["model"].map(paired_by_pair),
-                ),
-                more=columns,
-                notes=notes,
-            ),
-            *(
-                sheet
-                for sheet in (
-                    domains_sheet(summaries, published, roster, eval_type),
-                    *ways_sheets(summaries, published, roster, eval_type),
-                )
-                if len(published) <= FEW and len(sheet.frame)
-            ),
-        ],
-        notices=notices(summary_origins[0].provenance, roster),
+        notices=notices(origins[0].provenance, roster),
         caveats=_caveats(means, roster),
-        overview=_overview(summaries, roster, eval_type, counted=published),
+        overview=_overview(summaries, roster, eval_type, has_published=has_published),
         apart=frozenset(
             roster[model].name
             for model in summaries.model.unique()
@@ -179,34 +118,18 @@ def _is_published(model: str, roster: Roster) -> bool:
     return not (is_baseline(model) or roster[model].is_control)
 
 
-def mean_accuracies(
-    summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs"
-) -> pd.DataFrame:
-    """Accuracy of every model, people and baseline against chance.
-
-    No model is called best: that is for the comparisons, which are corrected for their number.
-    """
-    means = selection.over_versions(selection.pick(summaries, "overall", eval_type))
-    means = means.assign(pairing=selection.pairings(summaries, means))
-    answered = selection.subjects(means, roster).dropna(subset="mean")
-    return against_chance(means, list(answered["model"]), roster)
-
-
-def _of_all_items(means: pd.DataFrame, by_pairs: pd.DataFrame) -> str:
+def _of_all_items(means: pd.DataFrame) -> str:
     """Estimates for all items from a sample. A sample has a larger share of the templates of small
     pairs of concepts, so that its mean over items is another one.
 
     Args:
-        means: of ``mean_accuracies``.
-        by_pairs: means over pairs of concepts, by model.
+        means: rows of ``mean_accuracies`` with means over pairs of concepts.
     """
-    counted = means[means["is_counted"] & means["model"].isin(by_pairs.index)]
     numbers = []
-    for model, name in zip(counted["model"], counted["name"], strict=True):
-        row = by_pairs.loc[model]
-        ends = span(row["ci_low"], row["ci_high"])
-        prefix = f"{name} " if len(counted) > 1 else ""
-        numbers.append(f"{prefix}{decimals(3)(row['mean'])} (95% interval: {ends})")
+    for row in means.to_dict("records"):
+        ends = span(row["by_pair_ci_low"], row["by_pair_ci_high"])
+        prefix = f"{row['name']} " if len(means) > 1 else ""
+        numbers.append(f"{prefix}{decimals(3)(row['by_pair_mean'])} (95% interval: {ends})")
     return f"To compare with all items, take the mean over pairs of concepts: {', '.join(numbers)}."
 
 
@@ -230,150 +153,6 @@ def _lead(
         items=items,
         **values,
     )
-
-
-def domains_sheet(
-    summaries: pd.DataFrame, models: Sequence[str], roster: Roster, eval_type: str = "logprobs"
-) -> Sheet:
-    """Domains of some models, from the highest to the lowest mean where a model's domains differ
-    reliably, and those that are lower on other items too.
-    """
-    from worldprobe.analysis.comparisons import at_once  # SciPy, which Snakemake need not load
-
-    rows = _accuracies(summaries)
-    rows = rows[(rows.grouping == "domain") & (rows.eval_type == eval_type)]
-    n_intervals = int(rows.loc[rows["model"].isin(models), "ci_low"].notna().sum())
-    parts, findings = [], []
-    reliability = selection.all_reliabilities(summaries, eval_type).reindex(list(models)).dropna()
-    for model in models:
-        model_rows = rows[rows.model == model].sort_values("group")
-        if selection.are_reliable(reliability[reliability.index == model]):
-            model_rows = model_rows.sort_values("mean", ascending=False, kind="stable")
-        ends = at_once(model_rows, n_intervals)
-        domains = model_rows["group"].map(selection.in_words)
-        lower = [", ".join(domains[ends["ci_high"] < low]) for low in ends["ci_low"]]
-        part = model_rows.assign(
-            name=roster[model].name,
-            domain=domains,
-            against=standing(model_rows, n_intervals=n_intervals),
-            lower=lower,
-        )
-        parts.append(part)
-        findings += [_domains_finding(part)] * int(part["mean"].notna().any())
-    frame = pd.concat(parts, ignore_index=True) if parts else rows.iloc[:0]
-    return Sheet(
-        "Accuracy by domain.",
-        frame,
-        (
-            MODEL_ONCE,
-            text_column("Domain", "domain"),
-            number_column("Accuracy", "mean"),
-            INTERVAL,
-            text_column("Against chance, all rows at once", "against"),
-            text_column("Higher than", "lower"),
-        ),
-        notes=(
-            "The last two columns use wider intervals, which hold for all rows at once.",
-            *([selection.say_reliability(reliability, roster)] if parts else []),
-            *(interval_notes(frame, frame["name"] + ", " + frame["domain"]) if parts else ()),
-        ),
-        finding=" ".join(findings),
-        group="name",
-    )
-
-
-def _domains_finding(rows: pd.DataFrame) -> str:
-    """In which domains one model is above or below chance, and whether any two differ."""
-    above, below, unknown = (
-        list(rows.loc[rows["against"] == side, "domain"])
-        for side in ("above", "below", STANDING["no interval"])
-    )
-    named = f" ({', '.join(above)})" if above else ""
-    compared = len(rows) - len(unknown)
-    finding = (
-        f"is above chance in {len(above)} of {compared} domains{named} and below in {len(below)}"
-        if above or below
-        else f"is not shown to differ from chance in any of {compared} domains"
-        if compared
-        else "is not compared with chance by domain"
-    )
-    if unknown:
-        finding += f" ({len(unknown)} without an interval)"
-    differ = "some" if (rows["lower"] != "").any() else "no two"
-    return f"{rows['name'].iloc[0]} {finding}; {differ} domains are shown to differ."
-
-
-def ways_sheets(
-    summaries: pd.DataFrame, models: Sequence[str], roster: Roster, eval_type: str = "logprobs"
-) -> list[Sheet]:
-    """Some models by type of context, and by way of asking on items that all ways asked about."""
-    rows = _accuracies(summaries)
-    parts = [rows.iloc[:0].assign(name="", asked="")]
-    for model in models:
-        model_rows = rows[(rows.model == model) & rows["mean"].notna()].assign(
-            name=roster[model].name
-        )
-        contexts = model_rows[
-            (model_rows.grouping == "context_type") & (model_rows.eval_type == eval_type)
-        ]
-        parts.append(contexts.assign(asked=contexts["group"]))
-        is_same = model_rows.grouping == (
-            "prompted" if (model_rows.grouping == "prompted").any() else "overall"
-        )
-        ways = model_rows[is_same & model_rows.eval_type.isin(EVAL_TYPES)].sort_values(
-            "eval_type", key=lambda names: names.map(EVAL_TYPES.index)
-        )
-        if len(ways) > 1 and model_rows[is_same].n.nunique() == 1:
-            parts.append(ways.assign(asked=ways["eval_type"].map(selection.in_words)))
-    frame = pd.concat(parts, ignore_index=True)
-    contexts, ways = (
-        frame[(frame["grouping"] == "context_type") == is_so].reset_index(drop=True)
-        for is_so in (True, False)
-    )
-    is_half_everywhere = (ways["status"] == "no_spread") & (ways["mean"] == 0.5)
-    has_no_ties, has_only_ties = ways["n_ties"] == 0, ways["n_ties"] == 2 * ways["n"]
-    stuck = ways[is_half_everywhere & (has_no_ties | has_only_ties)]
-    why = (stuck["n_ties"] > 0).map(
-        {
-            True: ": all answers tie.",
-            False: ": one of two targets is right in every item, as if position decided.",
-        }
-    )
-    n_items = " or ".join(map(whole_number, ways["n"].unique()))
-    return [
-        Sheet(
-            f"Accuracy by {what}.",
-            part.assign(unread=part["n_missing"] / (2 * part["n"])),
-            (
-                MODEL_ONCE,
-                text_column(heading, "asked"),
-                number_column("Accuracy", "mean"),
-                INTERVAL,
-                number_column("Items", "n", whole_number),
-                number_column("Unreadable", "unread", "{:.0%}".format),
-            ),
-            notes=(*notes, *interval_notes(part, part["name"] + ", " + part["asked"])),
-            group="name",
-        )
-        for heading, what, part, notes in (
-            (
-                "Contexts",
-                "type of context",
-                contexts,
-                ["Direct contexts name the concept; indirect ones imply it."],
-            ),
-            (
-                "Way of asking",
-                f"way of asking on the {n_items} items that were also prompted",
-                ways,
-                stuck["name"] + ", " + stuck["asked"] + why,
-            ),
-        )
-    ]
-
-
-def _accuracies(summaries: pd.DataFrame) -> pd.DataFrame:
-    return selection.over_versions(summaries[summaries.metric == "accuracy"])
 
 
 def _caveats(means: pd.DataFrame, roster: Roster) -> Markup:
@@ -404,10 +183,10 @@ def _facts(summaries: pd.DataFrame, means: pd.DataFrame, eval_type: str) -> dict
 
 
 def _overview(
-    summaries: pd.DataFrame, roster: Roster, eval_type: str, counted: Sequence[str]
+    summaries: pd.DataFrame, roster: Roster, eval_type: str, has_published: bool
 ) -> dict[str, dict[str, float]]:
     """Accuracy of every model and baseline, in all and by domain, in the order of the domains;
-    controls only where there is no published model (``counted``).
+    controls only where there is no published model.
     """
     by_group = {}
     wanted = [("overall", ["all"])]
@@ -415,7 +194,7 @@ def _overview(
         wanted.append(("domain", selection.domain_order(summaries, roster, eval_type)))
     for grouping, groups in wanted:
         rows = selection.over_versions(selection.pick(summaries, grouping, eval_type))
-        if counted:
+        if has_published:
             rows = rows[[not roster[model].is_control for model in rows.model]]
         for group in groups:
             means = rows[(rows.group == group) & rows["mean"].notna()].set_index("model")["mean"]
@@ -423,23 +202,6 @@ def _overview(
                 roster[model].name: float(means[model]) for model in roster.in_order(means.index)
             }
     return by_group
-
-
-def _first_eval_type(summaries: pd.DataFrame) -> str:
-    """LogProbs where they were scored, otherwise the first way of asking that was used.
-
-    Raises:
-        UserError: there are no rows of a model.
-    """
-    present = set(summaries.eval_type)
-    asked = next((name for name in EVAL_TYPES if name in present), None)
-    if asked is None:
-        raise UserError(
-            "summaries",
-            "contain no rows of a language model.",
-            "Summarize the judgements of at least one model.",
-        )
-    return asked
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from worldprobe.benchmark import Benchmark, Page, Section, find_displays
-from worldprobe.benchmarks.worldsense import figures, tables, trial_tables
+from worldprobe.benchmarks.worldsense import figures, model_tables, tables, trial_tables
 from worldprobe.benchmarks.worldsense.analysis.reproduction import reproduce
 from worldprobe.benchmarks.worldsense.contracts import Responses
 from worldprobe.benchmarks.worldsense.evaluation import EVALUATION
@@ -65,8 +65,8 @@ BENCHMARK = Benchmark(
     without_downloads=without_downloads,
     extra_models=extra_models,
     complete=complete_registry,
-    displays=find_displays(tables, figures, trial_tables),
-    page=Page(SECTIONS, SUMMARIES, compose, page_files),
+    displays=find_displays(tables, model_tables, figures, trial_tables),
+    page=Page(SECTIONS, SUMMARIES, compose, page_files, model_tables.OF_PAGE),
     reproduce=reproduce,
     evaluation=EVALUATION,
     rehearse=rehearse,

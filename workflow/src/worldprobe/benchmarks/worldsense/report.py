@@ -24,21 +24,18 @@ from worldprobe.benchmarks.worldsense.contracts import (
     Trials,
 )
 from worldprobe.benchmarks.worldsense.known_rules import baseline_rules, known_rules
+from worldprobe.benchmarks.worldsense.model_tables import described_models, means_against_rules
 from worldprobe.benchmarks.worldsense.skins.skins import IN, OUT
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, PROBLEMS, TRIVIAL
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
-from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
-    against_chance,
     compared_in_words,
     count_kinds,
     lead_in_words,
     lead_values,
-    models_sheet,
     read_overall,
-    standing,
 )
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import (
@@ -48,20 +45,8 @@ from worldprobe.report.origins import (
     file_rows,
     model_rows,
     package_versions,
-    read_origins,
 )
 from worldprobe.report.page import AccuracyCell, Material, Part, cell_of, notices, render_template
-from worldprobe.report.sheet import (
-    MODEL,
-    MODEL_ONCE,
-    Sheet,
-    SheetColumn,
-    decimals,
-    number_column,
-    span,
-    text_column,
-    whole_number,
-)
 
 PACKAGE = "worldprobe.benchmarks.worldsense"
 QUESTION = "Does a language model keep a small world in mind?"
@@ -75,17 +60,9 @@ def compose(material: Material) -> Part:
     roster = material.roster
     overall = selection.of_main(selection.pick(summaries, OVERALL))
     models = roster.in_order(overall["model"])
-    asked = selection.language_models(models, roster)
+    asked = described_models(overall, roster)
     by_problem = selection.of_main(selection.pick(summaries, "problem", columns=("problem",)))
-    summary_origins = read_origins([material.summary])
-    origins = [
-        *summary_origins,
-        *(
-            origin
-            for origin in material.origins
-            if origin.path.resolve() != material.summary.resolve()
-        ),
-    ]
+    origins = material.all_origins()
     promptings = selection.main_promptings(summaries)
     examples = (
         read_examples(material.item_text, origins, promptings, roster, asked)
@@ -95,13 +72,7 @@ def compose(material: Material) -> Part:
     extras = {}
     if examples:
         extras["problems"] = render_template(PACKAGE, "conversations.html.jinja", problems=examples)
-    means = mean_accuracies(summaries, overall, asked, roster)
-    biases = find_biases(summaries, asked, roster)
-    sheets = [
-        _models_sheet(means),
-        _biases_sheet(biases),
-        _reading_sheet(summary_origins[0].provenance, asked, roster),
-    ]
+    means = means_against_rules(summaries, roster)
     pairs = read_overall(material.comparisons, Comparisons)
     if len(pairs):
         main = selection.main_promptings(overall)
@@ -118,8 +89,7 @@ def compose(material: Material) -> Part:
         facts=_facts(summaries, means),
         methods=_methods(summaries, origins, roster),
         cite=CITE,
-        tables=[sheet for sheet in sheets if len(sheet.frame)],
-        notices=notices(summary_origins[0].provenance, roster),
+        notices=notices(origins[0].provenance, roster),
         caveats=render_template(
             PACKAGE,
             "caveats.html.jinja",
@@ -157,30 +127,6 @@ def _overview(
     }
 
 
-def mean_accuracies(
-    summaries: pd.DataFrame, overall: pd.DataFrame, asked: Sequence[str], roster: Roster
-) -> pd.DataFrame:
-    """Accuracy of every model and rule against chance and against the rule that never chains two
-    clauses, and the share of answers that could not be read.
-    """
-    means = against_chance(overall, asked, roster)
-    invalid = selection.of_main(selection.pick(summaries, OVERALL, "invalid"))
-    return means.assign(
-        prompting=means["eval_type"].map(selection.prompting_name),
-        invalid=means["model"].map(invalid.set_index("model")["mean"]),
-        against_rule=means["model"].map(_against_rule(summaries, asked)),
-    )
-
-
-def _against_rule(summaries: pd.DataFrame, asked: Sequence[str]) -> dict[str, str]:
-    """Where models lie with respect to the rule that counts, on the same tuples."""
-    if not (summaries["metric"] == "above_counting").any():
-        return {}
-    gains = selection.of_main(selection.pick(summaries, OVERALL, "above_counting"))
-    gains = gains[gains["model"].isin(asked)].set_index("model")
-    return dict(standing(gains, 0.0))
-
-
 def _lead(means: pd.DataFrame, values: dict[str, Any]) -> Markup:
     """The finding, and which models are not above the rule that never chains two clauses."""
     counting = means.loc[means["model"] == COUNTING, "mean"]
@@ -195,20 +141,6 @@ def _lead(means: pd.DataFrame, values: dict[str, Any]) -> Markup:
         .to_dict(),
         **values,
     )
-
-
-def _models_sheet(means: pd.DataFrame) -> Sheet:
-    ways = [text_column("Prompting", "prompting")]
-    more = [
-        text_column("Against the counting rule", "against_rule"),
-        *(ways if means["prompting"].nunique() > 1 else []),
-        number_column("Invalid", "invalid", "{:.1%}".format),
-    ]
-    note = (
-        "No interval: there is one skin, or all skins are alike. Invalid: share of answers that"
-        " could not be read, weighted as accuracy is; they count as wrong."
-    )
-    return models_sheet(means, over=" over skins", more=more, notes=(note,))
 
 
 def find_problems(
@@ -262,51 +194,6 @@ def _apart(higher: pd.DataFrame, lower: pd.DataFrame, n_compared: int = 1) -> pd
     return above["ci_low"].reindex(models) > below["ci_high"].reindex(models)
 
 
-def find_biases(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -> pd.DataFrame:
-    """Mean biases by model and problem, and where they lie with respect to 0."""
-    rows = selection.of_main(selection.pick(summaries, "problem", "bias", columns=("problem",)))
-    rows = rows[rows["model"].isin(asked)]
-    return rows.assign(
-        name=roster.names(rows["model"]),
-        problem=rows["problem"].map(selection.PROBLEM_NAMES),
-        against=standing(rows, 0.0),
-    ).sort_values("mean", ignore_index=True)
-
-
-_BIASES_FINDING = "{number} of {n_intervals} biases with an interval {verb} shown to differ from 0."
-
-
-def _biases_sheet(biases: pd.DataFrame) -> Sheet:
-    is_alike = biases["status"] == "no_spread"
-    differs = biases["against"].isin(["above", "below"])
-    is_shown = differs | (is_alike & (biases["mean"] != 0))
-    n_differ = int(differs.sum())
-    finding = _BIASES_FINDING.format(
-        number=n_differ or "None",
-        n_intervals=biases["ci_low"].count(),
-        verb="is" if n_differ < 2 else "are",
-    )
-    same = (biases["name"] + ", " + biases["problem"])[biases["mean"].abs() == 1]
-    if len(same):
-        finding += f" All answers are the same: {'; '.join(same)}."
-    return Sheet(
-        "Response biases that differ from 0, or are the same in all skins.",
-        biases[is_shown].reset_index(drop=True),
-        (
-            MODEL,
-            text_column("Problem", "problem"),
-            number_column("Bias", "mean", decimals(2)),
-            SheetColumn("95% interval over skins", ("ci_low", "ci_high"), span),
-            text_column("Against 0", "against"),
-        ),
-        notes=(
-            "Above 0: towards TRUE, POSSIBLE, KNOWN; below: FALSE, IMPOSSIBLE, UNKNOWN. Intervals"
-            " hold for all means at once.",
-        ),
-        finding=finding,
-    )
-
-
 def _facts(summaries: pd.DataFrame, means: pd.DataFrame) -> dict[str, int]:
     here = selection.pick(summaries, "problem", columns=("problem",))
     name = selection.main_set(summaries)
@@ -338,48 +225,6 @@ def _methods(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ro
         model_rows(origins, ("worldsense_responses",), roster),
         file_rows(origins),
         _tokens_note(origins, roster),
-    )
-
-
-def _reading_sheet(made: Provenance, asked: Sequence[str], roster: Roster) -> Sheet:
-    """How many replies the two ways of reading read differently."""
-    counts = {
-        "another_answer": "Different answers",
-        "only_explicit": "Readable by wording only",
-        "only_last_word": "Readable by last word only",
-    }
-    lines = [
-        {
-            "name": roster[model].name,
-            "prompting": way,
-            "read_by": {"explicit": "wording", "last_word": "last word, as in the paper"}[
-                replies["rule"]
-            ],
-            "replies": replies["replies"],
-            **{key: replies.get(key, 0) for key in counts},
-        }
-        for model, ways in made.details.get("reading", {}).items()
-        if model in asked
-        for way, replies in ways.items()
-    ]
-    n_read = sum(line[key] for line in lines for key in counts)
-    n_replies = sum(line["replies"] for line in lines)
-    return Sheet(
-        "Replies whose answer depends on the way of reading.",
-        pd.DataFrame(lines),
-        (
-            MODEL_ONCE,
-            text_column("Prompting", "prompting"),
-            text_column("Read by", "read_by"),
-            number_column("Replies", "replies", whole_number),
-            *(number_column(heading, key, whole_number) for key, heading in counts.items()),
-        ),
-        notes=(
-            "Left out: replies cut at the token limit. Counted, too: replies to the second question"
-            " that is asked after an unreadable reply.",
-        ),
-        finding="Replies are read by their wording or, as in the paper, by their last word; the two"
-        f" differ for {n_read:,} of {n_replies:,} replies.",
     )
 
 
