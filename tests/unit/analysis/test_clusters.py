@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from worldprobe.analysis.clusters import crossed_means
+from worldprobe.analysis.components import VarianceComponent
 
 
 def crossed(random, n_series, n_clusters, n_versions, sd_cluster, sd_version, sd_cell):
@@ -171,3 +172,21 @@ def test_series_without_any_value_have_no_mean():
     found = crossed_means(np.empty((2, 0)), np.empty(0))
     assert found.status.tolist() == ["no_values"] * 2
     assert np.isnan(found.mean).all()
+
+
+def test_strata_weigh_equally_in_what_they_lie_in_which_weighs_equally_too():
+    """Problems weigh alike, however many sizes they have; further parts are of the known values."""
+    outer, stratum = np.array([0, 0, 0, 1, 1]), np.array([0, 0, 1, 2, 2])
+    values = np.array([[0.0, 0.2, 0.5, 0.4, 1.0], [0.0, np.nan, 0.5, 0.4, np.nan]])
+    asked = []
+
+    def others(present, known, share):
+        asked.append((present.tolist(), share.round(3).tolist()))
+        return [VarianceComponent(np.full(len(known), 0.01), 3.0)]
+
+    found = crossed_means(values, np.arange(5), stratum=stratum, outer=outer, others=others)
+    assert found.mean.tolist() == pytest.approx([(0.3 + 0.7) / 2, (0.25 + 0.4) / 2])
+    assert ([0, 1, 2, 3, 4], [0.125, 0.125, 0.25, 0.25, 0.25]) in asked
+    assert ([0, 2, 3], [0.25, 0.25, 0.5]) in asked
+    alone = crossed_means(values, np.arange(5), stratum=stratum, outer=outer)
+    assert found.std_error[0] == pytest.approx(np.sqrt(alone.std_error[0] ** 2 + 0.01))

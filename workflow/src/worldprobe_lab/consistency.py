@@ -12,7 +12,6 @@ from scipy.special import stdtrit
 
 from worldprobe.analysis.components import LEVEL
 from worldprobe.benchmarks.worldsense.analysis.answers import AnswerSeries
-from worldprobe.benchmarks.worldsense.analysis.intervals import NO_SPREAD, OK
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, WORDS, Questions
 from worldprobe.contracts.results import ALL, OVERALL
 
@@ -103,7 +102,7 @@ def _of_problem(
     n_trials, skins = len(moved), np.unique(pairs.skin)
     basis = {"n": n_trials, "n_clusters": len(skins)}
     lacking = TOO_FEW_PAIRS if n_trials < FEWEST else ONE_ANSWER if np.isnan(consistency) else None
-    shown = {"status": TOO_FEW_PAIRS} if n_trials < FEWEST else {"status": OK, "mean": agreement}
+    shown = {"status": TOO_FEW_PAIRS} if n_trials < FEWEST else {"status": "ok", "mean": agreement}
     rows: list[dict[str, object]] = [{"metric": AGREEMENT, **basis, **shown}]
     if lacking:
         rows += [
@@ -163,7 +162,7 @@ def _over_problems(rows: list[dict[str, object]], draws: np.ndarray) -> list[dic
             mean = float(part["mean"].mean())
             # Problems share skins, so their errors may add up: the mean of their errors is the most
             # that it can be.
-            is_known = measure == AGREEMENT or (part["status"] == OK).all()
+            is_known = measure == AGREEMENT or (part["status"] == "ok").all()
             error = float(part["sem"].mean()) if is_known else np.inf
             summaries.append(basis | _with_interval(mean, error, n_skins))
     return summaries
@@ -174,7 +173,7 @@ def _with_interval(mean: float, error: float, n_skins: int) -> dict[str, object]
     are all alike have none.
     """
     if not 0 < error < np.inf:
-        status = OK if np.isnan(error) else NO_SPREAD
+        status = "ok" if np.isnan(error) else "no_spread"
         return {"mean": mean, "sem": 0.0 if error == 0 else np.nan, "status": status}
     half = float(stdtrit(n_skins - 1, (1 + LEVEL) / 2)) * error
     return {
@@ -183,7 +182,7 @@ def _with_interval(mean: float, error: float, n_skins: int) -> dict[str, object]
         "sem": error,
         "ci_low": max(mean - half, -1.0),
         "ci_high": min(mean + half, 1.0),
-        "status": OK,
+        "status": "ok",
     }
 
 
@@ -192,7 +191,7 @@ def _of_draws(draws: np.ndarray) -> dict[str, object]:
     if not len(defined):
         return {"status": ONE_ANSWER}
     low, high = np.quantile(defined, [0.025, 0.975])
-    return {"mean": defined.mean(), "ci_low": low, "ci_high": high, "status": OK}
+    return {"mean": defined.mean(), "ci_low": low, "ci_high": high, "status": "ok"}
 
 
 @dataclass(frozen=True)

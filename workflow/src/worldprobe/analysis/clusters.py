@@ -18,7 +18,7 @@ test of. Simulated at commit f3ae98a8.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -38,6 +38,9 @@ from worldprobe.analysis.sign_flips import can_flip, flip_signs, variances
 
 #: The smallest value that a mean can have, of each series or of all, and the largest.
 Bounds = tuple[np.ndarray | float, float]
+#: Places of known values, these, shape (series, n), and their weights in the mean -> further parts
+#: of the variance of each mean.
+Parts = Callable[[np.ndarray, np.ndarray, np.ndarray], Sequence[VarianceComponent]]
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,8 @@ class Estimates:
     over_versions: np.ndarray
 
     @classmethod
-    def empty(cls, n_series: int) -> Estimates:
-        """Those of series without values."""
+    def empty(cls, shape: int | tuple[int, ...]) -> Estimates:
+        """Those of series without values, or of series in groups."""
         fills: dict[str, tuple[Any, type]] = {
             "test": ("", object),
             "status": ("no_values", object),
@@ -90,16 +93,16 @@ class Estimates:
         }
         return cls(
             **{
-                field.name: np.full(n_series, *fills.get(field.name, (np.nan, float)))
+                field.name: np.full(shape, *fills.get(field.name, (np.nan, float)))
                 for field in fields(cls)
             }
         )
 
-    def put(self, series: np.ndarray, part: Estimates) -> None:
+    def put(self, series: Any, part: Estimates) -> None:
         """Write the estimates of some series into these.
 
         Args:
-            series: their numbers here.
+            series: their numbers here, or what else indexes the arrays.
             part: of these series alone.
         """
         for field in fields(self):
@@ -112,10 +115,11 @@ def crossed_means(
     version: np.ndarray | None = None,
     stratum: np.ndarray | None = None,
     weight: np.ndarray | None = None,
-    others: Sequence[VarianceComponent] = (),
+    others: Sequence[VarianceComponent] | Parts = (),
     tested: bool = True,
     bounds: Bounds | None = None,
     is_random: np.ndarray | None = None,
+    outer: np.ndarray | None = None,
 ) -> Estimates:
     """Means of series of values, with clusters and, where given, versions as crossed random
     factors.
@@ -132,12 +136,14 @@ def crossed_means(
         weight: of each value within its version and stratum, shape (n,) or (series, n), above 0,
             the same in series with the same known values; None: all the same.
         others: further parts of the variance of each mean, where versions are random but not those
-            of these values.
+            of these values, or what computes them.
         tested: False leaves p missing, which takes most of the time.
         bounds: the smallest and the largest possible value, of each series or of all, where
             intervals are to stay within them.
         is_random: with versions, in which series they are a random factor, shape (series,), as an
             F test says; in the others they are strata. None: in all, by design.
+        outer: without versions, label of what each value's stratum lies in, shape (n,): these weigh
+            equally, whatever the number of their strata.
 
     Returns:
         One estimate per series.
@@ -148,19 +154,50 @@ def crossed_means(
     for present, series in _by_known_values(values):
         shared = weight[series[0], present].astype(float)
         member = np.unique(cluster[present], return_inverse=True)[1]
-        versions, strata = (_codes(labels, present) for labels in (version, stratum))
-        further = [VarianceComponent(other.variance[series], other.df) for other in others]
+        versions, *strata = (_codes(labels, present) for labels in (version, outer, stratum))
         ends = None if bounds is None else (np.broadcast_to(bounds[0], n_series)[series], bounds[1])
         chosen = values[np.ix_(series, present)].astype(float)
         random = None if is_random is None else is_random[series]
-        part = _estimate(chosen, member, versions, strata, shared, further, tested, ends, random)
-        estimates.put(series, part)
+        share, inner = _weighed(chosen, shared, versions, *strata)
+        further = (
+            others(present, chosen, share)
+            if callable(others)
+            else [VarianceComponent(other.variance[series], other.df) for other in others]
+        )
+        estimates.put(
+            series,
+            _estimate(chosen, inner, member, versions, share, further, tested, ends, random),
+        )
     return estimates
 
 
 def _codes(labels: np.ndarray | None, present: np.ndarray) -> np.ndarray | None:
     """Numbers from 0 for the labels of values that are known."""
     return None if labels is None else np.unique(labels[present], return_inverse=True)[1]
+
+
+def _weighed(
+    values: np.ndarray,
+    weight: np.ndarray,
+    version: np.ndarray | None,
+    outer: np.ndarray | None,
+    stratum: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The weight of each value in the mean, and values less the mean of their stratum in their
+    version.
+    """
+    zeros = np.zeros(values.shape[1], int)
+    version = outer if version is None else version
+    cell = np.unique(
+        np.stack([zeros if codes is None else codes for codes in (version, stratum)]),
+        axis=1,
+        return_inverse=True,
+    )
+    cell_code = cell[1].reshape(-1)
+    cells = np.bincount(cell_code, weight)
+    in_version = np.bincount(cell[0][0])  # strata of each version
+    share = weight / cells[cell_code] / (in_version[cell[0][0]] * len(in_version))[cell_code]
+    return share, values - (sum_by_code(values * weight, cell_code) / cells)[:, cell_code]
 
 
 def variance_of_mean(
@@ -201,26 +238,16 @@ def near_ends(
 
 def _estimate(
     values: np.ndarray,
+    inner: np.ndarray,
     cluster: np.ndarray,
     version: np.ndarray | None,
-    stratum: np.ndarray | None,
-    weight: np.ndarray,
+    share: np.ndarray,
     others: Sequence[VarianceComponent],
     tested: bool,
     bounds: Bounds | None,
     is_random: np.ndarray | None,
 ) -> Estimates:
-    """As ``crossed_means``, of codes, where no value is missing."""
-    zeros = np.zeros(values.shape[1], int)
-    cell = np.unique(
-        np.stack([zeros if codes is None else codes for codes in (version, stratum)]),
-        axis=1,
-        return_inverse=True,
-    )
-    cell_code = cell[1].reshape(-1)
-    cells = sum_by_code(np.ones((1, len(weight))) * weight, cell_code)[0]
-    in_version = np.bincount(cell[0][0])  # strata of each version
-    share = weight / cells[cell_code] / (in_version[cell[0][0]] * len(in_version))[cell_code]
+    """As ``crossed_means``, of codes and what ``_weighed`` gives, where no value is missing."""
     mean = (values * share).sum(axis=1)
     n_clusters, n_versions = (
         int(cluster.max()) + 1,
@@ -228,7 +255,6 @@ def _estimate(
     )
     number = np.ones(len(values), int)
     is_over = number * (n_versions > 1) == 1 if is_random is None else is_random & (n_versions > 1)
-    inner = values - (sum_by_code(values * weight, cell_code) / cells)[:, cell_code]
     of_clusters = variance_of_mean(inner, share, cluster)
     components, p_versions = (
         Components(of_clusters, others=tuple(others), is_pretested=is_random is not None),

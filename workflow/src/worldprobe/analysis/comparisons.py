@@ -195,6 +195,19 @@ def refuse_one(models: Iterable[str], where: str, what: str = "answers") -> None
         )
 
 
+def place_of_side(table: pd.DataFrame, side: str, **counts: Any) -> pd.Series:
+    """Where a side's mean lies by its own interval, as where the model is alone.
+
+    Args:
+        table: of ``compare_pairs``.
+        side: ``a`` or ``b``.
+        counts: further columns for ``above_or_below``.
+    """
+    ends = {end: table[f"{end}_{side}"] for end in ("mean", "ci_low", "ci_high", "std_error")}
+    rows = pd.DataFrame(ends).assign(n_clusters=table["n_clusters"], **counts)
+    return above_or_below(rows, n_intervals=1)
+
+
 def with_findings(table: pd.DataFrame) -> pd.DataFrame:
     """The table of pairs of models with what may be said of each (``describe_finding``)."""
     findings = [

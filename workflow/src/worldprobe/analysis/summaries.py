@@ -190,21 +190,29 @@ def arrange(scores: pd.DataFrame, groupings: Sequence[str] = ()) -> tuple[ScoreA
     )
     present = np.zeros((len(series), len(units)), bool)
     present[row, unit] = True
-    cluster = units["cluster"].to_numpy()
-    groups = [Group(OVERALL, ALL, np.arange(len(units)), cluster, CLUSTERS, by_condition=False)]
-    for grouping in groupings:
-        for name, members in units.groupby(grouping, sort=True).indices.items():
-            groups.append(
-                Group(
-                    grouping,
-                    str(name),
-                    np.asarray(members),
-                    cluster[members],
-                    CLUSTERS,
-                    by_condition=False,
-                )
-            )
+    groups = groups_by(units, groupings, units["cluster"].to_numpy(), CLUSTERS)
     return ScoreArrays(series, metrics, values, np.zeros(len(units), int), {"n": present}), groups
+
+
+def groups_by(
+    units: pd.DataFrame, groupings: Sequence[str], cluster: np.ndarray, interval_over: str
+) -> list[Group]:
+    """All units, and those of each group, without a row for each condition.
+
+    Args:
+        units: one row per unit.
+        groupings: columns.
+        cluster: label of each unit's cluster.
+        interval_over: what clusters are, in words.
+    """
+    positions = {(OVERALL, ALL): np.arange(len(units))}
+    for grouping in groupings:
+        members = units.groupby(grouping, sort=True, observed=True).indices
+        positions |= {(grouping, str(name)): np.asarray(here) for name, here in members.items()}
+    return [
+        Group(*key, here, cluster[here], interval_over, by_condition=False)
+        for key, here in positions.items()
+    ]
 
 
 def summarize_scores(scores: pd.DataFrame, groupings: Sequence[str] = ()) -> pd.DataFrame:

@@ -11,15 +11,15 @@ import pandas as pd
 
 from worldprobe.analysis.clusters import Estimates, crossed_means
 from worldprobe.analysis.comparisons import (
-    above_or_below,
     compare_pairs,
     corrected,
     paired,
+    place_of_side,
     refuse_one,
     with_findings,
 )
 from worldprobe.analysis.components import VERSIONS_ALIKE, VarianceComponent
-from worldprobe.analysis.summaries import Group
+from worldprobe.analysis.summaries import Group, groups_by
 from worldprobe.benchmarks.ewok.analysis.panel import (
     DEFAULT_CLUSTER,
     WORDS,
@@ -29,7 +29,7 @@ from worldprobe.benchmarks.ewok.analysis.panel import (
 from worldprobe.benchmarks.ewok.analysis.summarize import compared_values
 from worldprobe.benchmarks.ewok.contracts import A_VALUE, COMPARED, Comparisons
 from worldprobe.benchmarks.ewok.vocabulary import has_pairing
-from worldprobe.contracts.results import ALL, OVERALL
+from worldprobe.contracts.results import ALL
 from worldprobe.errors import TooLittleError, UserError
 from worldprobe.log import LOGGER
 from worldprobe.models.registry import BASELINES
@@ -94,11 +94,8 @@ def compare_on_items(
                 name: ", ".join(sorted({stated[run] for run in group} - {""}))
                 for name, group in replicates.items()
             }
-    positions = {(OVERALL, ALL): np.arange(len(items))}
-    positions |= {
-        ("domain", str(name)): np.asarray(indices)
-        for name, indices in items.groupby("domain", sort=True).indices.items()
-    }
+    groups = groups_by(items, ["domain"], codes, WORDS[cluster])
+    positions = {(group.grouping, group.name): group.units for group in groups}
 
     def estimate(values: np.ndarray, group: Group, tested: bool) -> Estimates:
         others = (
@@ -116,9 +113,6 @@ def compare_on_items(
             crossed_means(first - second, codes, version, tested=False).p_versions < VERSIONS_ALIKE
         )
 
-    groups = [
-        Group(*name, units, codes[units], WORDS[cluster]) for name, units in positions.items()
-    ]
     table = compare_pairs(models, targets, groups, estimate)
     table = table[~(table["model_a"].isin(beside) & table["model_b"].isin(beside))].reset_index(
         drop=True
@@ -146,17 +140,13 @@ def compare_on_items(
             round(is_tied[i, u][mask].sum())
             for i, u, mask in zip(numbers, units, shared, strict=True)
         ]
-        columns = {
-            name: table[f"{name}_{side}"] for name in ("mean", "ci_low", "ci_high", "std_error")
-        }
-        columns |= {
-            "n": table["n_targets"] / 2,
-            "n_ties": 0 * table["n_targets"],
-            "n_near_ties": table[f"n_tied_{side}"],
-        }
-        table[f"place_{side}"] = above_or_below(
-            pd.DataFrame(columns).assign(n_clusters=table["n_clusters"]), n_intervals=1
-        )  # by each model's own interval, as where it is alone
+        table[f"place_{side}"] = place_of_side(
+            table,
+            side,
+            n=table["n_targets"] / 2,
+            n_ties=0 * table["n_targets"],
+            n_near_ties=table[f"n_tied_{side}"],
+        )
         for name, stated in facts.items():
             table[f"{name}_{side}"] = table[f"model_{side}"].map(stated)
     table["n_templates"] = [len(np.unique(template[units])) for units in both]

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.clusters import Estimates, near_ends, variance_of_mean
-from worldprobe.analysis.components import (
-    NO_VARIANCE,
-    Components,
-    VarianceComponent,
-    interval,
-    p_value,
-)
+from worldprobe.analysis.clusters import Estimates, crossed_means
+from worldprobe.analysis.components import VarianceComponent
 
-#: Those of ``contracts.results.STATUSES`` that a mean over tuples can have.
-OK, ONE_CLUSTER, NO_SPREAD = "ok", "one_cluster", "no_spread"
 #: What intervals of means over tuples take as random factors.
 OVER = "skins and abstract problems"
 _STRATUM = ["problem", "size", "complexity", "query"]
@@ -34,8 +27,7 @@ def spread_of_means(
     ``statistics.average``.
 
     Args:
-        tuples: with the columns of ``by``, problem, size, complexity, query, skin, and core where
-            it is known.
+        tuples: with the columns of ``by``, problem, size, complexity, query, skin and core.
         scores: shape (series, tuples); missing (NaN) where a tuple was not answered.
         by: columns of the grouping; tuples where one of them is missing are in no group.
         tested: whether p is wanted, which takes most of the time.
@@ -46,95 +38,44 @@ def spread_of_means(
         Arrays of the shape (series, groups); clusters are skins.
     """
     group = _code(tuples, list(by)) if by else np.zeros(len(tuples), int)
-    codes = {
-        name: _code(tuples, columns)
-        for name, columns in {"skin": ["skin"], "problem": ["problem"], "stratum": _STRATUM}.items()
-    }
-    codes["size"] = _code(tuples, ["problem", "size"])
-    if "core" in tuples:
-        codes["core"] = _code(tuples, [*_STRATUM, "core"])
-    shape = (len(scores), int(group.max(initial=-1)) + 1)
-    estimates = {
-        name: np.full(shape, np.nan)
-        for name in ("mean", "std_error", "ci_low", "ci_high", "p", "detectable")
-    }
-    n_skins, status = np.zeros(shape, int), np.full(shape, NO_SPREAD, object)
-    patterns, which = np.unique(~np.isnan(scores), axis=0, return_inverse=True)
-    for number, is_known in enumerate(patterns):
-        series = np.flatnonzero(which.reshape(-1) == number)
-        for group_code in range(shape[1]):
-            inside = np.flatnonzero(is_known & (group == group_code))
-            if not len(inside):
-                continue
-            here = {
-                name: np.unique(code[inside], return_inverse=True)[1].reshape(-1)
-                for name, code in codes.items()
-            }
-            share = _shares(here["problem"], here["size"])
-            values = scores[np.ix_(series, inside)]
-            mean = values @ share
-            n_skins[series, group_code] = n = int(here["skin"].max()) + 1
-            within_size = values - _cluster_means(values, here["size"])
-            between, *others = _parts(values, within_size, share, here)
-            components = Components(between, others=tuple(others))
-            spread = between.variance > NO_VARIANCE
-            status[series, group_code] = np.where(spread, OK, NO_SPREAD) if n > 1 else ONE_CLUSTER
-            estimates["mean"][series, group_code] = mean
-            estimates["std_error"][series[spread], group_code] = np.sqrt(components.variance)[
-                spread
-            ]
-            if n == 1:
-                continue
-            if lowest is None:
-                chosen, drawn = components.only(spread), series[spread]
-                ends = interval(mean[spread], chosen)
-            else:
-                chosen, drawn = near_ends(components, within_size, share, here["skin"]), series
-                ends = interval(mean, chosen, (lowest[series], 1.0), n)
-            estimates["ci_low"][drawn, group_code], estimates["ci_high"][drawn, group_code] = ends
-            if tested:
-                chosen, drawn = components.only(spread), series[spread]
-                estimates["p"][drawn, group_code] = p_value(mean[spread], chosen)
-                estimates["detectable"][drawn, group_code] = chosen.detectable()
-    ones = np.ones(shape, int)
-    estimates |= {
-        "n_versions": ones,
-        "enough_versions": 0 * ones,
-        "p_versions": ones * np.nan,
-        "test": np.where(np.isnan(estimates["p"]), "", "t").astype(object),
-        "over_versions": ones < 1,
-    }
-    return Estimates(**estimates, status=status, n_clusters=n_skins)
+    columns = {"skin": ["skin"], "problem": ["problem"], "size": ["problem", "size"]}
+    columns |= {"stratum": _STRATUM, "core": [*_STRATUM, "core"]}
+    codes = {name: _code(tuples, keys) for name, keys in columns.items()}
+    estimates = Estimates.empty((len(scores), int(group.max(initial=-1)) + 1))
+    for number in range(estimates.mean.shape[1]):
+        inside = np.flatnonzero(group == number)
+        here = {name: code[inside] for name, code in codes.items()}
+        part = crossed_means(
+            scores[:, inside],
+            here["skin"],
+            stratum=here["size"],
+            others=partial(_of_cores, here),
+            tested=tested,
+            bounds=None if lowest is None else (lowest, 1.0),
+            outer=here["problem"],
+        )
+        estimates.put((slice(None), number), part)
+    return estimates
 
 
-def _shares(problem: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """The weight of each tuple in the mean: sizes weigh equally in a problem, and problems in the
-    mean.
-    """
-    of_size = np.zeros(int(size.max()) + 1, int)
-    of_size[size] = problem
-    n_sizes = np.bincount(of_size)
-    return np.asarray(1 / (np.bincount(size)[size] * n_sizes[problem] * len(n_sizes)))
-
-
-def _parts(
-    values: np.ndarray, within_size: np.ndarray, share: np.ndarray, codes: dict[str, np.ndarray]
+def _of_cores(
+    codes: dict[str, np.ndarray], present: np.ndarray, values: np.ndarray, share: np.ndarray
 ) -> list[VarianceComponent]:
-    """The variance between skins, and what abstract problems add."""
-    between = variance_of_mean(within_size, share, codes["skin"])
-    if "core" not in codes:
-        return [between]
-    parts = (values - _cluster_means(values, codes["stratum"])) * share
-    core, stratum = codes["core"], codes["stratum"]
-    both = np.unique(
-        core.astype(np.int64) * (int(codes["skin"].max()) + 1) + codes["skin"], return_inverse=True
-    )[1].reshape(-1)
+    """What abstract problems add to the variance between skins."""
+    skin, core, stratum = (
+        np.unique(codes[name][present], return_inverse=True)[1].reshape(-1)
+        for name in ("skin", "core", "stratum")
+    )
+    parts = (values - _cluster_means(values, stratum)) * share
+    both = np.unique(core.astype(np.int64) * (int(skin.max()) + 1) + skin, return_inverse=True)[
+        1
+    ].reshape(-1)
     n_cores = np.bincount(_first(core, stratum))
     added = sum(
         sign * _within_strata(parts, cluster, stratum)[:, n_cores > 1].sum(axis=1)
         for sign, cluster in ((1, core), (-1, both))
     )
-    return [between, VarianceComponent(np.maximum(added, 0), max(float((n_cores - 1).sum()), 1.0))]
+    return [VarianceComponent(np.maximum(added, 0), max(float((n_cores - 1).sum()), 1.0))]
 
 
 def _within_strata(parts: np.ndarray, cluster: np.ndarray, stratum: np.ndarray) -> np.ndarray:

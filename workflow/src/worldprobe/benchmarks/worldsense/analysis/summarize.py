@@ -10,8 +10,13 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import Estimates
-from worldprobe.analysis.comparisons import above_or_below, compare_pairs, corrected, with_findings
-from worldprobe.analysis.summaries import Group
+from worldprobe.analysis.comparisons import (
+    compare_pairs,
+    corrected,
+    place_of_side,
+    with_findings,
+)
+from worldprobe.analysis.summaries import Group, groups_by
 from worldprobe.benchmarks.worldsense.analysis.answers import AnswerSeries
 from worldprobe.benchmarks.worldsense.analysis.intervals import OVER, spread_of_means
 from worldprobe.benchmarks.worldsense.analysis.questions import Questions
@@ -23,7 +28,7 @@ from worldprobe.benchmarks.worldsense.analysis.statistics import (
 )
 from worldprobe.benchmarks.worldsense.contracts import COUNTING, GROUPINGS, Comparisons
 from worldprobe.contracts import typed
-from worldprobe.contracts.results import ALL, JOINT, OVERALL
+from worldprobe.contracts.results import ALL, JOINT
 from worldprobe.extensions import additions
 
 _KEY = ["condition", "eval_type", "model", "metric"]
@@ -108,15 +113,8 @@ def compare_on_tuples(
     and abstract problems.
     """
     tuples = questions.tuples
-    positions = {(OVERALL, ALL): np.arange(len(tuples))}
-    positions |= {
-        ("problem", str(key)): np.asarray(indices)
-        for key, indices in tuples.groupby("problem", observed=True).indices.items()
-    }
-    groups = [
-        Group(*key, units, tuples["skin"].cat.codes.to_numpy()[units], OVER)
-        for key, units in positions.items()
-    ]
+    skin = tuples["skin"].cat.codes.to_numpy()
+    groups = groups_by(tuples, ["problem"], skin, OVER)
 
     def estimate(values: np.ndarray, group: Group, tested: bool) -> Estimates:
         spread = spread_of_means(tuples.iloc[group.units], values, (), tested)
@@ -142,10 +140,5 @@ def compare_on_tuples(
         rules,
     )
     for side in "ab" if len(table) else "":
-        columns = {
-            end: table[f"{end}_{side}"] for end in ("mean", "ci_low", "ci_high", "std_error")
-        }
-        table[f"place_{side}"] = above_or_below(
-            pd.DataFrame(columns).assign(n_clusters=table["n_clusters"]), n_intervals=1
-        )
+        table[f"place_{side}"] = place_of_side(table, side)
     return with_findings(table)[list(Comparisons.columns)]
