@@ -66,13 +66,16 @@ def finished_pairs(tmp_path_factory):
         both = " ".join(map(str, scores))
         assert run(f"summarize {both} --out {small}/summaries.parquet") == 0
         assert run(f"compare {both} --out {small}/comparisons.parquet") == 0
-        assert run(f"table accuracy {small}/summaries.parquet --registry models.yaml {FORMS}") == 0
+        means = f"{small}/summaries.parquet --registry models.yaml {FORMS}"
+        for name in ("against_chance", "accuracy"):
+            assert run(f"table {name} {means.replace('accuracy', name)}") == 0
         pairs = f"{small}/comparisons.parquet --registry models.yaml {FORMS}"
         assert run(f"table pairs_of_models {pairs.replace('accuracy', 'pairs_of_models')}") == 0
         shown = [small / f"{stem}.parquet" for stem in ("summaries", "comparisons")]
         record(folder, study, [*shown, *scores])
         line = f"report build {small}/summaries.parquet --registry models.yaml --study mine"
         line += f" --tables {small}/tables/accuracy.json {small}/tables/pairs_of_models.json"
+        line += f" {small}/tables/against_chance.json"
         line += f" --made-from {both} --beside items.html"
         line += f" --rulegraph {RESOURCES}/rulegraph.svg --comparisons {small}/comparisons.parquet"
         assert run(f"{line} --record {folder}/study.json --out {folder}/report.html") == 0

@@ -32,7 +32,7 @@ from worldprobe.settings import read_study
 from worldprobe_authoring.search import open_content
 
 #: Of the study.
-TABLES = ("accuracy", "pairs_of_models")
+TABLES = ("against_chance", "accuracy", "pairs_of_models")
 
 
 @pytest.fixture
