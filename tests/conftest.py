@@ -13,7 +13,13 @@ import hypothesis
 import pytest
 
 #: Modules next to this one with fixtures.
-pytest_plugins = ["finished_study", "invented_materials", "licensed_materials", "tiny_models"]
+pytest_plugins = [
+    "finished_study",
+    "invented_materials",
+    "invented_results",
+    "licensed_materials",
+    "tiny_models",
+]
 
 # How long one example takes says more of what else the machine does than of the code.
 hypothesis.settings.register_profile("short", deadline=None, max_examples=30)

@@ -24,13 +24,8 @@ from worldprobe.cli import evaluate
 from worldprobe.cli.engines import Model
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.models.engine_types import Transformers
-from worldprobe.report.results import (
-    benchmark_result,
-    build_page,
-    build_rankings,
-    print_rankings,
-    read_result,
-)
+from worldprobe.report.results import benchmark_result, read_result
+from worldprobe_authoring.leaderboard import build_page, build_rankings, print_rankings
 
 
 def ask_less(patch, slot="object2", **part):
@@ -366,7 +361,8 @@ def quick(tmp_path, monkeypatch):
 def test_a_sample_has_every_pair_of_concepts_and_every_problem_and_is_never_ranked_with_all(
     tiny_checkpoint, evaluated, tmp_path, capsys, monkeypatch
 ):
-    from worldprobe.report.results import build_rankings, read_result
+    from worldprobe.report.results import read_result
+    from worldprobe_authoring.leaderboard import build_rankings
 
     ask_less(monkeypatch, "object1")
     folder, work = str(tiny_checkpoint()), tmp_path / "work"

@@ -9,7 +9,6 @@ GROUPS = {
     "Start here": {
         "evaluate": ("evaluate:evaluate", "evaluate one model, and write its result and a report"),
         "compare": ("analysis:compare", "test whether models differ, paired by item"),
-        "leaderboard": ("evaluate:leaderboard", "rank models by their results, on one page"),
         "results": ("evaluate:results", "check a result, or export it for other tools"),
     },
     "A study": {

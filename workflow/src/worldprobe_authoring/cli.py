@@ -12,12 +12,12 @@ from cyclopts import App
 from worldprobe.benchmarks.ewok.cli.templates import read_and_check
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.cli import options
-from worldprobe.cli.options import password as password_of
+from worldprobe.cli.options import read_password
 from worldprobe.errors import UserError
 from worldprobe.files import whole_folder, write_text
 from worldprobe.log import LOGGER
 from worldprobe.paths import materials_place
-from worldprobe_authoring.exports_cli import add_to_worldsense as add_exports
+from worldprobe_authoring.exports_cli import add_to_worldsense
 from worldprobe_authoring.lm_eval_cli import import_samples
 
 app = App(name="materials", help="Check, count, show, start and review materials.")
@@ -42,7 +42,7 @@ def check(
 
     folder = materials_place(materials)
     read = read_materials(
-        folder, ORIGINAL if compat else RIGHT, password_of(password), is_lenient=compat
+        folder, ORIGINAL if compat else RIGHT, read_password(password), is_lenient=compat
     )
     n_templates, n_levels = check_all(read, n_versions)
     for problem in sorted(
@@ -248,7 +248,7 @@ def add_commands(app: App) -> None:
     app.command(audit)
     app.command(show_skin, name="preview")
     app.command(import_samples)
-    add_exports(app)
+    add_to_worldsense(app)
 
 
 def audit(

@@ -69,7 +69,7 @@ def made_by_lm_eval(
     """
     from worldprobe_authoring.lm_eval_runs import check_start_token
 
-    read = [run.place, *run.files]
+    read = [run.results_file, *run.files]
     if out.exists() and any(out.samefile(path) for path in read):
         raise UserError(
             f"--out {out}", "is one of the inputs; it would be overwritten.", "Choose another name."

@@ -47,7 +47,7 @@ class LmEvalRun:
     """The facts of a run of lm-eval.
 
     Attributes:
-        place: its results file.
+        results_file: its results file.
         files: its samples of the tasks that ask this benchmark.
         model: lm-eval's name of the checkpoint.
         revision: of a hub id.
@@ -56,7 +56,7 @@ class LmEvalRun:
         arguments: --model_args.
     """
 
-    place: Path
+    results_file: Path
     files: tuple[Path, ...]
     model: str
     revision: str | None
@@ -194,7 +194,7 @@ def check_start_token(run: LmEvalRun) -> None:
         LOGGER.warning(
             "%s: whether its texts began with the start token, as here, cannot be checked, as the"
             " model %s is not on this machine",
-            run.place,
+            run.results_file,
             run.model,
         )
         return
@@ -205,7 +205,7 @@ def check_start_token(run: LmEvalRun) -> None:
             for ids in (theirs, encoder.prefix)
         )
         raise UserError(
-            run.place,
+            run.results_file,
             f"is of texts that began with {began}, where worldprobe begins them with {begins}: the"
             " numbers cannot be compared.",
             "Run lm-eval again with --model_args that say so: add_bos_token is to be"
@@ -289,7 +289,7 @@ def read_logprobs(
         problem = (
             f"{len(missing)} of {len(wanted)} questions were not asked, e.g. {name_of(missing[0])}."
         )
-        raise UserError(run.place.parent, problem, fix)
+        raise UserError(run.results_file.parent, problem, fix)
     return logprobs
 
 

@@ -197,9 +197,9 @@ class Findings:
     """Findings of a search; nothing of the texts themselves.
 
     Attributes:
-        sentences: place -> the different protected sentences there, in order.
+        sentences: location -> the different protected sentences there, in order.
         without_canary: places.
-        unread: place -> why it could not be searched.
+        unread: location -> why it could not be searched.
         others: form of a file that is not read -> number of such files.
         encrypted: number of members of archives that are encrypted, as they should be.
         n_files: how many files were searched.
@@ -258,12 +258,12 @@ def _search_file(path: Path, name: str, wordings: Wordings | None, findings: Fin
     by_file: dict[str, dict[int, SentencePlace]] = {}
     for content in contents(path, name) if wordings is not None else ():
         if content.text is None:
-            findings.unread[content.place] = content.problem
+            findings.unread[content.location] = content.problem
         elif content.problem:
             findings.encrypted += 1
         elif wordings is not None:
             findings.others.update([content.form] if content.form else [])
-            here = by_file.setdefault(content.place, {})
+            here = by_file.setdefault(content.location, {})
             for number, line in wordings.find(content.text).items():
                 here.setdefault(
                     number,
@@ -302,14 +302,14 @@ class Content(NamedTuple):
     """A piece of text.
 
     Attributes:
-        place: the file, and the member of an archive after a colon.
+        location: the file, and the member of an archive after a colon.
         text: the piece; None where the file could not be read.
         problem: why it could not, or that a member is encrypted.
         first_line: the number of its first line.
         form: of what it is a piece, where only the plain text in that is searched.
     """
 
-    place: str
+    location: str
     text: str | None
     problem: str = ""
     first_line: int = 1

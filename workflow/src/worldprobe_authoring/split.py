@@ -48,7 +48,7 @@ def split_by_situation(
         sizes.setdefault(group, Counter()).update([pair[0]])
         names.setdefault(group, "\0".join(pair))
 
-    def place(group: int) -> tuple[int, int, str]:
+    def rank(group: int) -> tuple[int, int, str]:
         """Large groups first, the others in an order that depends on nothing but seed and name."""
         return (
             -len(sizes[group]),
@@ -60,9 +60,9 @@ def split_by_situation(
         Counter()
     )  # pairs of the test part minus those of the training part, by domain
     part = {}
-    for group in sorted(sizes, key=place):
+    for group in sorted(sizes, key=rank):
         lean = sum(surplus[domain] * count for domain, count in sizes[group].items())
-        is_test = lean < 0 or (lean == 0 and int(place(group)[2], 16) % 2 == 1)
+        is_test = lean < 0 or (lean == 0 and int(rank(group)[2], 16) % 2 == 1)
         part[group] = PARTS[is_test]
         surplus.update(
             {domain: count if is_test else -count for domain, count in sizes[group].items()}

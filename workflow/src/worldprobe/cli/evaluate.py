@@ -1,24 +1,19 @@
-"""``evaluate``, ``results`` and ``leaderboard``: one model's score in each benchmark, its
-result for others, and ranks.
-"""
+"""``evaluate`` and ``results``: one model's score in each benchmark, and its result."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar, get_type_hints
 
 from cyclopts import App, Parameter
 
 from worldprobe import __version__
-from worldprobe.benchmark import COMPARISONS, FORMATS, Evaluated
+from worldprobe.benchmark import COMPARISONS, Evaluated
 from worldprobe.benchmarks import OWN, benchmark_of, benchmarks, listed
 from worldprobe.cli import parsing
 from worldprobe.cli.engines import MODEL_KEYS, Model, Setup, kept_loaded, refuse_stand_in, set_up
@@ -160,14 +155,14 @@ def evaluate(
 
 
 def write_page(
-    result: Mapping[str, Any], folder: Path, place: Path, registry: Path, sources: Sequence[str]
+    result: Mapping[str, Any], folder: Path, page: Path, registry: Path, sources: Sequence[str]
 ) -> Path:
     """The page about a result: a part for each benchmark whose tables are in the folder.
 
     Args:
         result: as ``result.json`` has it.
         folder: of the benchmarks' folders.
-        place: the page.
+        page: the page.
         registry: for names.
         sources: YAML files of the benchmarks.
     """
@@ -188,7 +183,7 @@ def write_page(
     for name, find in pages().items():
         if command := load(find)(parts, sources):
             words, function, files = command
-            how = {"registry": registry, "title": title, "out": place.with_name(name)}
+            how = {"registry": registry, "title": title, "out": page.with_name(name)}
             step(words, function, files, **how)
             linked.append(name)
     step(
@@ -198,9 +193,9 @@ def write_page(
         contents=contents,
         title=title,
         beside=linked,
-        out=place,
+        out=page,
     )
-    return place
+    return page
 
 
 def _is_compared(summary: Path) -> bool:
@@ -274,7 +269,7 @@ def stated_options(options: Block | None, limit: int | None) -> dict[str, Any]:
     return {**plain, "limit": limit or 0}
 
 
-def read_earlier(place: Path, replace: bool) -> dict[str, Any]:
+def read_earlier(path: Path, replace: bool) -> dict[str, Any]:
     """The result that is there already; empty where there is none.
 
     Raises:
@@ -283,7 +278,7 @@ def read_earlier(place: Path, replace: bool) -> dict[str, Any]:
     from worldprobe.report.results import read_result
 
     try:
-        return read_result(place) if place.exists() else {}
+        return read_result(path) if path.exists() else {}
     except UserError as error:
         if replace:
             return {}
@@ -338,7 +333,7 @@ def asked_otherwise(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> lis
     return differing
 
 
-def refuse_to_lose(place: Path, numbers: Sequence[str], replace: bool) -> None:
+def refuse_to_lose(path: Path, numbers: Sequence[str], replace: bool) -> None:
     """Numbers made otherwise are replaced on request only.
 
     Raises:
@@ -346,7 +341,7 @@ def refuse_to_lose(place: Path, numbers: Sequence[str], replace: bool) -> None:
     """
     if numbers and not replace:
         raise UserError(
-            place,
+            path,
             f"has numbers that would be replaced: {', '.join(numbers)}.",
             "Add --replace (no answer is asked again), or name another folder with --work.",
         )
@@ -474,101 +469,3 @@ def check_results(files: list[Path], /) -> None:
             if score.group == "overall" and (mean := score.estimate["mean"]) is not None
         ]
         print(f"{path}: {result['model']}: {', '.join(overall) or 'no number'}")
-
-
-@results.command
-def export(
-    result: Path,
-    /,
-    *,
-    format: Literal["lm-eval", "hub"],
-    date: str | None = None,
-    dataset: str | None = None,
-    out: Path,
-) -> None:
-    """Write a result in lm-eval's format or the hub's.
-
-    Neither contains item text.
-
-    Args:
-        result: result.json of `worldprobe evaluate`
-        format: lm-eval: a results file of lm-evaluation-harness; hub: .eval_results/*.yaml
-        date: day of the evaluation, e.g. 2026-01-31 (default: the file's own)
-        dataset: hub: the dataset with these items (default: that of the released items, for these)
-        out: JSON, or YAML for the hub
-    """
-    import yaml
-
-    from worldprobe.report.results import read_result, to_hub, to_lm_eval
-
-    read = read_result(result)
-    day = day_of(date, result)
-    if format == "hub":
-        entries = to_hub(read, dataset)
-        write_text(out, yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=200))
-        return
-    record = to_lm_eval(read, day)
-    write_text(out, json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def day_of(date: str | None, path: Path) -> float:
-    """Seconds since 1970 of the day that is given, at midnight UTC, or of the file at ``path``.
-
-    Raises:
-        UserError: what is given is not a day.
-    """
-    if date is None:
-        return float(int(path.stat().st_mtime))
-    try:
-        if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date):
-            raise ValueError
-        return datetime.fromisoformat(date).replace(tzinfo=UTC).timestamp()
-    except ValueError as error:
-        raise UserError("--date", f'"{date}" is not a day.', "Write it as 2026-01-31.") from error
-
-
-def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: Path) -> None:
-    """Rank models by their results: on one page that opens offline, or as a table.
-
-    Reads every result.json below the folder. Each set of items and way of asking has its own
-    ranking, with 95% intervals. Intervals of models with equal rank
-    overlap; `compare` may still find a difference.
-
-    Args:
-        folder: folder of results, e.g. results/evaluate
-        title: heading of the page
-        out: the page (.html), or the table (.csv with every number, .tex, .md, .json)
-    """
-    from worldprobe.report.results import build_page, build_rankings, print_rankings, read_result
-
-    forms = [".html", *(f".{form}" for form in FORMATS["table"])]
-    if out.suffix not in forms:
-        problem = f'"{out.suffix}" is not a form of a leaderboard.'
-        raise UserError(out, problem, f"Give a name that ends in {', '.join(forms)}.")
-
-    def refuse(error: OSError) -> None:
-        raise UserError(
-            error.filename,
-            f"cannot be listed ({error.strerror}).",
-            "Allow it, or move the folder away.",
-        )
-
-    paths = sorted(
-        Path(directory, "result.json")
-        for directory, _, names in os.walk(folder, onerror=refuse)
-        if "result.json" in names
-    )
-    if not paths:
-        problem = "contains no result.json."
-        raise UserError(
-            folder,
-            problem,
-            "Give the folder that `worldprobe evaluate` wrote, e.g. results/evaluate.",
-        )
-    results = [read_result(path) for path in paths]
-    rankings = build_rankings(results)
-    if out.suffix == ".html":
-        write_text(out, build_page(rankings, title))
-    else:
-        print_rankings(rankings, title).write([out])
-    LOGGER.info("results: %d; rankings: %d; written: %s", len(results), len(rankings), out)

@@ -124,7 +124,7 @@ def lead_values(
     compared: Sequence[str] = (),
     is_sample: bool = False,
 ) -> dict[str, Any]:
-    """What ``assets/lead.html.jinja`` says.
+    """Values of ``assets/lead.html.jinja``.
 
     Args:
         rows: of ``against_chance``.
@@ -238,7 +238,7 @@ def _difference(row: dict[Any, Any]) -> str:
 
 
 def _which_is_better(row: dict[Any, Any], first: str, second: str) -> str:
-    """What may be said of two models."""
+    """The sentence about two models."""
     if row["difference"] < 0:
         row, first, second = _turned(row), second, first
     _, is_better, qualified = str(row["finding"]).partition(" is better")
@@ -316,7 +316,7 @@ def pairs_finding(rows: pd.DataFrame) -> str:
 
 
 def which_tests(rows: pd.DataFrame) -> str:
-    """What the tests of some comparisons are.
+    """Names of the tests of some comparisons.
 
     >>> which_tests(pd.DataFrame({"test": ["t", "sign_flips", ""]}))
     "Student's t; flips of signs where clusters are unequal"

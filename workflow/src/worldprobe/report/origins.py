@@ -286,7 +286,7 @@ def model_rows(
 
 
 def file_rows(origins: Sequence[TableOrigin]) -> list[dict[str, str]]:
-    """What each table was built from."""
+    """A row per table: its file, and what it was built from."""
     rows = []
     for origin in origins:
         p = origin.provenance

@@ -1,6 +1,4 @@
-"""``result.json``, the result of evaluating one model: its schema, its numbers, the forms of
-others, and the leaderboard.
-"""
+"""``result.json``, the result of evaluating one model: its schema and its numbers."""
 
 from __future__ import annotations
 
@@ -9,28 +7,16 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, count, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from markupsafe import Markup
 from pydantic import Field
 
 from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.files import read_text
-from worldprobe.models.registry import CAUSAL
-from worldprobe.report.page import asset, environment, render_template
-from worldprobe.report.sheet import (
-    ABSENT,
-    INTERVAL,
-    Sheet,
-    SheetColumn,
-    decimals,
-    is_absent,
-    number_column,
-    text_column,
-)
+from worldprobe.report.page import render_template
 from worldprobe.settings import Block, Finding, Source, check
 from worldprobe.settings.blocks import Text, absent
 
@@ -47,28 +33,12 @@ REPAIR = (
 )
 #: By so much a mean may lie outside its interval, as sums are rounded.
 ROUNDING = 1e-9
-#: Keys of a results file of lm-eval, and of its run, that are null here.
-UNSET = (
-    *("git_hash", "upper_git_hash", "pretty_env_info", "total_evaluation_time_seconds"),
-    *("system_instruction", "system_instruction_sha", "chat_template", "chat_template_sha"),
-    "fewshot_as_multiturn",
-)
-UNSET_OF_RUN = (
-    *("batch_size", "device", "use_cache", "bootstrap_iters"),
-    *("random_seed", "numpy_seed", "torch_seed", "fewshot_seed"),
-)
 #: What a result says of the tokens before each text, among how it was asked.
 START = "start tokens"
 #: The key of a benchmark's result, and the metric, of the mean over pairs of concepts.
 OVER_PAIRS = "mean_over_pairs"
 #: Metrics of a benchmark whose items are pairs of contexts and targets.
 PAIRING, PAIRING_OVER_PAIRS = "pairing", "pairing_over_pairs"
-RANKS = (
-    "Each ranking holds models of one kind that were asked the same items in the same way. A"
-    " model's rank is 1 plus the number of models whose whole 95% interval lies above its own."
-    " Intervals of models with equal rank (=) overlap; worldprobe compare, paired by item, may"
-    " still find a difference. Models without an interval have no rank."
-)
 Share = Annotated[float, Field(ge=0, le=1)]
 Signed = Annotated[float, Field(ge=-1, le=1)]
 Number = Annotated[int, Field(ge=0)]
@@ -127,7 +97,7 @@ class PartOfResult(Estimate):
 
 
 class Published(Block):
-    """What a paper prints."""
+    """A paper's printed numbers."""
 
     source: str
     """Paper and table."""
@@ -414,257 +384,7 @@ def _refuse(text: str) -> float:
     raise ValueError(f"{text} is not JSON")
 
 
-@dataclass(frozen=True)
-class RankedModel:
-    """One model in one ranking.
-
-    Attributes:
-        rank: one more than the number of models whose interval is wholly above its own; None
-            without an interval.
-        is_tied: whether another model has the same rank.
-        model: its name.
-        facts: how it was loaded, in words.
-        stated: what its result states of the benchmark.
-        groups: name of a group -> its accuracy.
-        others: other metric -> its overall value.
-    """
-
-    rank: int | None
-    is_tied: bool
-    model: str
-    facts: str
-    stated: Mapping[str, Any]
-    groups: Mapping[str, Mapping[str, Any]]
-    others: Mapping[str, Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """Models that were asked the same in the same way.
-
-    Attributes:
-        kind: of the models.
-        rows: models, the highest mean first.
-    """
-
-    kind: str
-    rows: Sequence[RankedModel]
-
-    @property
-    def stated(self) -> Mapping[str, Any]:
-        """What the first result states: all agree in what was asked and how."""
-        return self.rows[0].stated
-
-    @property
-    def title(self) -> str:
-        """Whose ranking it is."""
-        return f"{self.stated['title']}: {self.kind} models"
-
-    @property
-    def asked(self) -> str:
-        """What all were asked, and how."""
-        stated = self.stated
-        asked = "".join(f"; {name}: {text}" for name, text in _shared(stated))
-        digest = stated["items_digest"][:12]
-        return f"{stated['n']} {stated['unit']}{asked}. Items' digest {digest}."
-
-    @property
-    def groups(self) -> list[str]:
-        """The domains or problems."""
-        return list(dict.fromkeys(group for row in self.rows for group in row.groups))
-
-    @property
-    def others(self) -> list[str]:
-        """Metrics besides accuracy; results of an earlier worldprobe may lack some."""
-        return list(dict.fromkeys(name for row in self.rows for name in row.others))
-
-    @property
-    def references(self) -> dict[str, float]:
-        """Chance, and published numbers of the same items."""
-        chance, published = self.stated["chance"], self.stated["published"]
-        return ({} if chance is None else {"chance": chance}) | (
-            published["means"] if published and published["is_comparable"] else {}
-        )
-
-    @property
-    def axis(self) -> tuple[float, float]:
-        """The least and the largest accuracy on the picture of intervals: tenths around all of
-        them and chance.
-        """
-        keys = ("ci_low", "ci_high", "chance")
-        ends = [
-            end for row in self.rows for key in keys if (end := row.stated[key]) is not None
-        ] or [0.0, 1.0]
-        return max(0.0, math.floor(10 * min(ends) - 0.1) / 10), min(
-            1.0, math.ceil(10 * max(ends) + 0.1) / 10
-        )
-
-    def place(self, value: float) -> str:
-        """Where a number is on the axis, in percent of its length."""
-        low, high = self.axis
-        return f"{100 * (value - low) / (high - low):.2f}%"
-
-
-def _shared(stated: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """How all models of a ranking were asked: the start tokens are each model's own."""
-    return tuple(pair for pair in stated["asked"].items() if pair[0] != START)
-
-
-def build_rankings(results: Sequence[Mapping[str, Any]]) -> list[Ranking]:
-    """Rankings of results, one for each benchmark, set of items and way of asking: numbers of
-    different items are never compared.
-    """
-    together: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
-    for result in results:
-        kind = str(result.get("kind") or CAUSAL)
-        for name, stated in result["benchmarks"].items():
-            key = (name, stated["items_digest"], kind, _shared(stated))
-            together.setdefault(key, []).append(result)
-    return [
-        Ranking(kind, _rank(name, members))
-        for (name, _, kind, _), members in sorted(
-            together.items(),
-            key=lambda entry: (entry[0][0], -len(entry[1]), entry[0][1], entry[0][2]),
-        )
-    ]
-
-
-def _rank(benchmark: str, results: Sequence[Mapping[str, Any]]) -> list[RankedModel]:
-    overall = [result["benchmarks"][benchmark] for result in results]
-    lower_ends = [stated["ci_low"] for stated in overall if stated["ci_low"] is not None]
-    ranks = [
-        None
-        if stated["ci_high"] is None
-        else 1 + sum(low > stated["ci_high"] for low in lower_ends)
-        for stated in overall
-    ]
-    rows = []
-    for result, stated, rank in zip(results, overall, ranks, strict=True):
-        scores = [score for score in list_scores(result) if score.benchmark == benchmark][1:]
-        groups = {score.group: score.estimate for score in scores if score.metric == "accuracy"}
-        others = {score.metric: score.estimate for score in scores if score.group == OVERALL}
-        start = stated["asked"].get(START, "none")
-        facts = ", ".join(
-            filter(
-                None,
-                (
-                    result["engine"],
-                    *precision(result),
-                    result["revision"],
-                    "" if start == "none" else f"{START}: {start}",
-                ),
-            )
-        )
-        is_tied = rank is not None and ranks.count(rank) > 1
-        rows.append(RankedModel(rank, is_tied, result["model"], facts, stated, groups, others))
-    return sorted(
-        rows, key=lambda row: (row.stated["mean"] is None, -(row.stated["mean"] or 0), row.model)
-    )
-
-
-def print_rankings(rankings: Sequence[Ranking], title: str) -> Sheet:
-    """The rankings as one table: a row per model, one ranking below the other."""
-    import pandas as pd
-
-    lines, notes = [], []
-    for number, ranking in enumerate(rankings, start=1):
-        notes.append(f"{number}: {ranking.asked}")
-        for row in ranking.rows:
-            line = {"ranking": number, "of": ranking.title, "rank": row.rank, "tied": row.is_tied}
-            line |= {"model": row.model, "loaded": row.facts, "asked": ranking.asked}
-            line |= {key: row.stated[key] for key in ("mean", "ci_low", "ci_high", "n")}
-            numbers = {name: score["mean"] for name, score in {**row.others, **row.groups}.items()}
-            lines.append(line | row.stated["counts"] | numbers)
-    return Sheet(
-        title=title,
-        frame=pd.DataFrame(lines).astype({"rank": "Int64"}),
-        columns=(
-            SheetColumn("Ranking", ("ranking", "of"), "{} {}".format, is_number=False, once=True),
-            SheetColumn("Rank", ("rank", "tied"), _rank_in_words),
-            text_column("Model", "model"),
-            text_column("Loaded as", "loaded"),
-            number_column("Accuracy", "mean"),
-            INTERVAL,
-        ),
-        notes=(RANKS, *notes),
-        group="ranking",
-    )
-
-
-def _rank_in_words(rank: Any, is_tied: bool) -> str:
-    return ABSENT if is_absent(rank) else f"{rank}{'=' * is_tied}"
-
-
-def build_page(rankings: Sequence[Ranking], title: str) -> str:
-    """The page: one HTML file that loads nothing.
-
-    Args:
-        rankings: what it shows.
-        title: its heading.
-    """
-    made = environment()
-    made.filters["share"] = decimals(3)
-    style, script = Markup(asset("page.css") + asset("leaderboard.css")), Markup(asset("sort.js"))
-    template = made.from_string(asset("leaderboard.html.jinja"))
-    shown = {"title": title, "ranks": RANKS, "rankings": rankings}
-    return template.render(**shown, style=style, script=script) + "\n"
-
-
-def task_name(score: Score) -> str:
-    """The name of a number among lm-eval's tasks: prefixed, so that it is never taken for another
-    implementation's.
-
-    >>> task_name(Score("ewok", "social-relations", "accuracy", {}, {}))
-    'worldprobe_ewok_social_relations'
-    """
-    end = "" if score.group == "overall" else f"_{score.group}"
-    return f"worldprobe_{score.benchmark}{end}".replace("-", "_").replace(".", "_").lower()
-
-
-def task_names(scores: Sequence[Score]) -> dict[tuple[str, str], str]:
-    """The names of benchmarks' groups among lm-eval's tasks; of those that would have one name,
-    later ones are numbered.
-    """
-    names: dict[tuple[str, str], str] = {}
-    for score in sorted(scores, key=lambda score: score.group != OVERALL):
-        if (score.benchmark, score.group) not in names:
-            plain, taken = task_name(score), set(names.values())
-            numbered = chain([plain], (f"{plain}_{number}" for number in count(2)))
-            names[score.benchmark, score.group] = next(n for n in numbered if n not in taken)
-    return names
-
-
-def public_name(result: Mapping[str, Any]) -> str:
-    """The model's id on the hub, or its name: where somebody keeps a folder is nobody else's
-    business.
-
-    >>> public_name(
-    ...     {
-    ...         "model": "mine",
-    ...         "checkpoint": "/home/ada/mine",
-    ...         "revision": None,
-    ...         "engine": "transformers",
-    ...     }
-    ... )
-    'mine'
-    >>> public_name(
-    ...     {
-    ...         "model": "gpt2",
-    ...         "checkpoint": "openai-community/gpt2",
-    ...         "revision": "607a30d",
-    ...         "engine": "transformers",
-    ...     }
-    ... )
-    'openai-community/gpt2'
-    """
-    return str(
-        result["checkpoint"]
-        if result.get("revision") or _is_id(result["checkpoint"])
-        else result["model"]
-    )
-
-
-def _is_id(name: str) -> bool:
+def is_public_id(name: str) -> bool:
     """Whether it is a name as the hub and servers have them, and of no folder here."""
     return bool(re.fullmatch(r"[\w-][\w.:-]*(/[\w.:-]+)?", name)) and not Path(name).exists()
 
@@ -674,112 +394,5 @@ def public_adapter(adapter: Mapping[str, Any]) -> dict[str, Any]:
     names = {key: str(adapter[key]) for key in ("name", "base") if adapter.get(key)}
     return {
         **adapter,
-        **{key: name if _is_id(name) else Path(name).name for key, name in names.items()},
+        **{key: name if is_public_id(name) else Path(name).name for key, name in names.items()},
     }
-
-
-def to_lm_eval(result: Mapping[str, Any], date: float) -> dict[str, Any]:
-    """The keys of a results file of lm-evaluation-harness 0.4: one task per number, one group per
-    benchmark.
-
-    Args:
-        result: a checked result.
-        date: seconds since 1970.
-    """
-    tasks: dict[str, dict[str, Any]] = {}
-    counts: dict[str, dict[str, int]] = {}
-    configs: dict[str, dict[str, Any]] = {}
-    scores = list_scores(result)
-    names = task_names(scores)
-    for score in scores:
-        name, metric = (
-            names[score.benchmark, score.group],
-            {"accuracy": "acc"}.get(score.metric, score.metric),
-        )
-        mean, stderr, n = (score.estimate[key] for key in ("mean", "stderr", "n"))
-        entry = tasks.setdefault(name, {"alias": name, "name": name, "sample_len": n})
-        entry |= {
-            f"{metric},none": mean,
-            f"{metric}_stderr,none": "N/A" if stderr is None else stderr,
-        }
-        counts[name] = {"original": n, "effective": n}
-        items = {"version": 1, "items_digest": score.stated["items_digest"]}
-        configs[name] = {"task": name, "metadata": {**items, **score.stated["asked"]}}
-    adapter = public_adapter(result["adapter"]) if result.get("adapter") else None
-    options = (result.get("options") or {}).values()
-    limits = [block.get("limit", 0) for block in options]
-    wholes = {names[benchmark, OVERALL]: benchmark for benchmark in result["benchmarks"]}
-    return {
-        "results": tasks,
-        "groups": {whole: tasks[whole] for whole in wholes},
-        "group_subtasks": {
-            whole: sorted(
-                name for (owner, _), name in names.items() if owner == benchmark and name != whole
-            )
-            for whole, benchmark in wholes.items()
-        },
-        "configs": configs,
-        "versions": dict.fromkeys(tasks, 1),
-        "n-shot": dict.fromkeys(tasks, 0),
-        "higher_is_better": {name: {"acc": True} for name in tasks},
-        "n-samples": counts,
-        "config": {
-            "model": result["engine"],
-            "model_args": {
-                "pretrained": public_name(result),
-                "dtype": result["dtype"],
-                **({"pretrained": adapter["base"], "peft": adapter["name"]} if adapter else {}),
-            },
-            "model_dtype": result["dtype"],
-            "model_revision": result["revision"],
-            "model_sha": result["checkpoint_digest"],
-            "limit": max(limits, default=0) or None,
-            "batch_sizes": [],
-            "gen_kwargs": {},
-            **dict.fromkeys(UNSET_OF_RUN),
-        },
-        "date": date,
-        "transformers_version": result["packages"].get("transformers"),
-        "lm_eval_version": f"worldprobe {result['worldprobe_version']}",
-        "task_hashes": {name: configs[name]["metadata"]["items_digest"] for name in tasks},
-        "model_source": result["engine"],
-        "model_name": public_name(result),
-        "model_name_sanitized": result["model"],
-        **dict.fromkeys(UNSET),
-    }
-
-
-def to_hub(result: Mapping[str, Any], dataset: str | None) -> list[dict[str, Any]]:
-    """Entries of ``.eval_results/*.yaml`` in a model's repository: the overall accuracies, as
-    shares (never percent).
-
-    Args:
-        result: a checked result.
-        dataset: the hub's dataset with these items; None: the benchmark's release, for its items
-            only.
-
-    Raises:
-        UserError: the items are not the release's, and no dataset is named.
-    """
-    entries = []
-    for name, stated in result["benchmarks"].items():
-        if stated["mean"] is None:
-            continue
-        if not (dataset or stated["release"]):
-            problem = f"the numbers of {name} are for items that no known dataset of the hub has."
-            raise UserError(
-                "--dataset",
-                problem,
-                "Name the dataset on the hub with these items: --dataset OWNER/NAME.",
-            )
-        task = name if len(result["benchmarks"]) > 1 else "default"
-        target = {"id": dataset, "task_id": task} if dataset else dict(stated["release"])
-        how = "; ".join(f"{key}: {text}" for key, text in stated["asked"].items())
-        low, high = stated["ci_low"], stated["ci_high"]
-        interval = "" if low is None else f"95% interval {low:.4f} to {high:.4f}; "
-        notes = (
-            f"worldprobe {result['worldprobe_version']}, accuracy;"
-            f" {interval}{', '.join(precision(result))}; {how}"
-        )
-        entries.append({"dataset": target, "value": stated["mean"], "notes": notes})
-    return entries

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from command_line import run
-from worldprobe.report.results import build_rankings
+from worldprobe_authoring.leaderboard import build_rankings
 
 
 @pytest.fixture
