@@ -21,7 +21,16 @@ sys.path.insert(0, str(HERE))
 import pandas as pd  # noqa: E402
 from studies import TABLES  # noqa: E402
 
-PROGRAMS = ("intervals", "comparisons", "claims", "domains", "mixed_model", "people", "worldsense")
+PROGRAMS = (
+    "intervals",
+    "comparisons",
+    "claims",
+    "domains",
+    "mixed_model",
+    "people",
+    "trainings",
+    "worldsense",
+)
 
 
 def main() -> None:
@@ -31,6 +40,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TABLES))
     parser.add_argument("--size", choices=["quick", "page"], default="quick")
+    parser.add_argument("--studies", type=int, help="number of simulated studies of each table")
     parser.add_argument("--out", type=Path, default=Path("results/simulations"))
     given = parser.parse_args()
     if unknown := set(given.tables) - set(TABLES):
@@ -38,13 +48,13 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     for name in given.tables or TABLES:
         made, start = TABLES[name], time.monotonic()
-        n = getattr(made, given.size)
+        n = given.studies or getattr(made, given.size)
         table = made.make(n)
         is_table = isinstance(table, pd.DataFrame)
         facts = {
             **({"table": table.to_dict("split", index=False)} if is_table else {"numbers": table}),
             "studies": n,
-            "size": given.size,
+            "size": "other" if given.studies else given.size,
             "seconds": round(time.monotonic() - start),
             "versions": {p: version(p) for p in ("worldprobe", "numpy", "scipy")},
             "python": platform.python_version(),

@@ -5,7 +5,7 @@ import pandas as pd
 from scipy import stats
 from studies import Spread, accuracies, chunks, intercept, labels, pairs, percent, table
 
-from worldprobe.analysis.clusters import crossed_means
+from worldprobe.analysis.clusters import Estimates, crossed_means
 from worldprobe.analysis.components import VERSIONS_ALIKE
 from worldprobe_lab.power import SOURCES, Variances, plan, variances_of_differences
 
@@ -59,13 +59,19 @@ def differences(models: np.ndarray) -> np.ndarray:
 
 
 def is_found(models: np.ndarray, pair: np.ndarray, is_own: bool = True) -> np.ndarray:
-    """Which studies find a difference: with own fillings, after the F test of versions."""
+    """Which studies find a difference."""
     values, (cluster, version) = differences(models), labels(pair, models.shape[3])
     if not is_own:
         ends = crossed_means(values, cluster, version, tested=False)
         return (ends.ci_low > 0) | (ends.ci_high < 0)
+    return tested(models, pair).p < 0.05
+
+
+def tested(models: np.ndarray, pair: np.ndarray) -> Estimates:
+    """Of studies with own fillings, after the F test of versions."""
+    values, (cluster, version) = differences(models), labels(pair, models.shape[3])
     seem = crossed_means(values, cluster, version, tested=False).p_versions < VERSIONS_ALIKE
-    return crossed_means(values, cluster, version, is_random=seem).p < 0.05
+    return crossed_means(values, cluster, version, is_random=seem)
 
 
 @table(quick=100, page=1000)
@@ -86,9 +92,11 @@ def own_fillings(n: int) -> pd.DataFrame:
                 )["power"].item()
                 for number in range(pilots.shape[1] * (versions > 1))
             ]
-            found, false = (
+            first = tested(two_models(rng, n, pair, versions, difference, spreads), pair)
+            detectable = float(np.nanmedian(first.detectable))
+            false, at_detectable = (
                 np.mean(is_found(two_models(rng, n, pair, versions, true, spreads), pair))
-                for true in (difference, 0)
+                for true in (0, detectable)
             )
             rows.append(
                 {
@@ -97,8 +105,9 @@ def own_fillings(n: int) -> pd.DataFrame:
                     "versions differ by (log odds)": sd,
                     "versions": versions,
                     "`plan` promises": f"{np.mean(promised):.2f}" if promised else "–",
-                    "found": f"{found:.2f}",
+                    "found": f"{np.mean(first.p < 0.05):.2f}",
                     "false positives": percent(false),
+                    "Detectable (found)": f"{detectable:.3f} ({at_detectable:.2f})",
                 }
             )
     return pd.DataFrame(rows)

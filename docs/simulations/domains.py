@@ -120,15 +120,17 @@ def reliability(n: int) -> pd.DataFrame:
 @table(quick=10, page=400)
 def lowest_domain(n: int) -> dict[str, str]:
     """How often the lowest of eleven means, and the lower of two, is of the harder domain."""
-    rng, counts = np.random.default_rng(3), np.zeros(3)
+    rng, counts = np.random.default_rng(3), np.zeros(4)
     for _ in range(n):
         values, domain, pair, truth = study(rng, 0.3, 5)
         found = pool(values, domain, pair)
         is_lower = truth[:, None] < truth
         above, sure = found.mean[:, None] < found.mean, found.lower >= 0.95
-        counts += [found.mean.argmin() == truth.argmin(), (above & is_lower).sum(), sure.sum()]
+        is_lowest = found.mean.argmin() == truth.argmin()
+        counts += [is_lowest, (above & is_lower).sum(), sure.sum(), (sure & is_lower).sum()]
     return {
         "lowest": percent(counts[0] / n, 0),
         "of_two": percent(counts[1] / 55 / n, 0),
         "n_decided": f"{counts[2] / n:.0f}",
+        "right": _share(counts[3], counts[2]),
     }
