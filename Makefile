@@ -2,7 +2,11 @@
 RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs --quiet host reason
 QUICK = not (slow or whole_run or vllm or slurm or survey or release)
 
-.PHONY: reproduce test test-all test-slurm test-survey test-inspect release-check rulegraph numbers simulations settings docs format python
+.PHONY: install reproduce test test-all test-slurm test-survey test-inspect release-check rulegraph numbers simulations settings docs format python
+
+# Everything that worldprobe needs, in .venv; what follows installs it too.
+install: python
+	@echo "Next: . .venv/bin/activate && worldprobe evaluate --help"
 
 reproduce: python
 	@$(RUN) --quiet all --until fetch_model fetch_baseline --config fetch_again=false || echo "Going on without what could not be fetched."
