@@ -2,7 +2,11 @@
 RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs --quiet host reason
 QUICK = not (slow or whole_run or vllm or slurm or survey or release)
 
-.PHONY: reproduce test test-all test-slurm test-survey test-inspect release-check rulegraph numbers settings docs format python
+.PHONY: install reproduce test test-all test-slurm test-survey test-inspect release-check rulegraph numbers simulations settings docs format python
+
+# Everything that worldprobe needs, in .venv; what follows installs it too.
+install: python
+	@echo "Next: . .venv/bin/activate && worldprobe evaluate --help"
 
 reproduce: python
 	@$(RUN) --quiet all --until fetch_model fetch_baseline --config fetch_again=false || echo "Going on without what could not be fetched."
@@ -49,6 +53,11 @@ rulegraph: python
 # Numbers and pictures of README.md and docs/, from the finished default study; needs Chromium (envs/install-survey).
 numbers: python
 	.venv/bin/python docs/numbers_from_study.py results/default
+	.venv/bin/python docs/measured_tables.py
+
+# Simulated studies, of which the methods page and the page of claims have their numbers; SIZE=page takes hours.
+simulations: python
+	.venv/bin/python docs/simulations --size $(or $(SIZE),quick)
 
 settings: python
 	.venv/bin/python docs/reference.py

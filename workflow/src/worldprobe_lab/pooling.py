@@ -15,8 +15,8 @@ distribution:
 - mu and tau have flat priors (Gelman 2006); tau is summed over a grid, and all else is drawn from
   its conditional distribution.
 
-Coverage of intervals, and how often statements about order are right, were simulated at commit
-f3ae98a8.
+Coverage of intervals, and how often statements about order are right, are simulated in
+``docs/simulations/domains.py``.
 """
 
 from __future__ import annotations

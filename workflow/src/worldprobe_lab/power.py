@@ -12,12 +12,13 @@ fillings of its own, versions share nothing: version_v and (cluster x version)_p
 Where models come in replicates, such as training runs from several seeds or halves of the raters, a
 mean over R of them has what all replicates share and an R-th of what sets them apart, by the same
 model. A study of another size has the same variances; ``analysis.components`` says how often its
-test, which is that of ``compare``, finds D. Simulated at commit f3ae98a8.
+test, which is that of ``compare``, finds D. Simulated in
+``docs/simulations/comparisons.py``.
 
 People are right about a target where the mean of n ratings in the right context is above that in
 the wrong one. The difference of these means is normal around a target's own, which is normal over
-targets; so n decides how often chance turns an answer (``RaterModel``). Simulated at
-commit f3ae98a8.
+targets; so n decides how often chance turns an answer (``RaterModel``). Simulated in
+``docs/simulations/people.py``.
 """
 
 from __future__ import annotations

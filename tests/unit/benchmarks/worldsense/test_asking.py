@@ -18,7 +18,8 @@ from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.known_rules import known_rules
 from worldprobe.benchmarks.worldsense.settings import TrialAsking
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
-from worldprobe.contracts import read_table, validate
+from worldprobe.benchmarks.worldsense.trials.files import read_trials
+from worldprobe.contracts import read_provenance, read_table, validate
 from worldprobe.inference.dialogue import last_word
 from worldprobe.inference.store import open_store
 from worldprobe.models.engine import Completion, EngineFacts, Scored
@@ -409,3 +410,29 @@ def test_each_set_can_be_asked_by_strategies_of_its_own(
     assert len(read_table(outs[2], Responses)) == len(pd.read_parquet(other))
     assert run(f"{line} {outs[0]}") == 2
     assert "need 3 --out files; 1 were given" in capsys.readouterr().err
+
+
+def test_few_replies_in_words_beside_compared_answers_to_all_trials(
+    asked: Path, tmp_path: Path
+) -> None:
+    """Whole tuples of each problem, the same for every model; the table says that it is a
+    sample.
+    """
+    trials_path = asked / "trials.parquet"
+    for rule in ("random", "solver"):
+        outs = [tmp_path / f"{rule}_{name}.parquet" for name in ("constrained", "basic")]
+        how = f"--engine rule --checkpoint {rule} --replies 12 --out {outs[0]} {outs[1]}"
+        assert run(f"worldsense ask {trials_path} --prompting constrained,basic {how}") == 0
+    whole = read_trials(trials_path)
+    compared, replies, others = (
+        read_table(tmp_path / f"{name}.parquet", Responses)
+        for name in ("random_constrained", "random_basic", "solver_basic")
+    )
+    assert len(compared) == len(whole) > 2 * len(replies)
+    assert replies["trial_id"].tolist() == others["trial_id"].tolist()
+    chosen = whole[whole["trial_id"].isin(replies["trial_id"])]
+    assert len(chosen) == len(whole[whole["tuple_id"].isin(chosen["tuple_id"])])
+    assert set(chosen["problem"]) == set(whole["problem"])
+    made = read_provenance(tmp_path / "random_basic.parquet").details
+    assert made["sample"] == {"of": len(whole)}
+    assert "sample" not in read_provenance(tmp_path / "random_constrained.parquet").details

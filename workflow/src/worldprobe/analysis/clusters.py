@@ -13,7 +13,7 @@ of each cell:
 - both contain the variance of the cells, which counts once, as in a two-way analysis of variance.
 
 Each part has degrees of freedom of its own, which ``analysis.components`` makes an interval and a
-test of. Simulated at commit f3ae98a8.
+test of. Simulated in ``docs/simulations/intervals.py`` and ``comparisons.py``.
 """
 
 from __future__ import annotations

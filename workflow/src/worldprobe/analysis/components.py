@@ -9,7 +9,7 @@ Half an interval is the root of
 with Student's quantile t and the part's variance v_i (Banerjee 1960, Sankhyā 22: 357): never wrong
 too often, whatever the parts' shares. One t with the degrees of freedom of the sum (Satterthwaite
 1946; Judd, Westfall & Kenny 2012) takes the shares as known: up to 12 % of its tests at 5 % find
-what is not there with two versions, 7 % with three (simulated at commit f3ae98a8).
+what is not there with two versions, 7 % with three (``docs/simulations/comparisons.py``).
 
 A mean that has a smallest and a largest value gets Korn & Graubard's interval (1998, Survey
 Methodology 24: 193): Clopper and Pearson's of as many independent values as would be as uncertain.

@@ -322,7 +322,11 @@ def ask_(
     from worldprobe.benchmarks.worldsense.contracts import Responses
     from worldprobe.benchmarks.worldsense.inference.ask import ask, write_prompts
     from worldprobe.benchmarks.worldsense.inference.reference_solvers import RuleEngine
-    from worldprobe.benchmarks.worldsense.trials.files import canary_of, read_trials
+    from worldprobe.benchmarks.worldsense.trials.files import (
+        canary_of,
+        read_trials,
+        sample_tuples,
+    )
     from worldprobe.contracts import write_table
     from worldprobe.inference.store import open_store
 
@@ -357,14 +361,17 @@ def ask_(
     asked = zip(trials, tables, prompt_sets, pools, sources, strict=True)
     for path, rows, of_set, pool, source in asked:
         for prompts in of_set:
+            is_sampled = how.replies and not prompts.compares and how.replies < len(rows)
+            chosen = sample_tuples(rows, how.replies) if is_sampled else rows
             frame, facts = ask(
-                rows, engine, prompts, store, how, is_chat, pool, methods.ASK, model.name
+                chosen, engine, prompts, store, how, is_chat, pool, methods.ASK, model.name
             )
             inputs = {"trials": digest_file(path), "prompts": prompts.digest}
             if pool is not None and prompts.examples is not None:
                 inputs["examples"] = digest_file(source)
             drawn = how.seed if how.temperature and not prompts.compares else None
             facts |= {"reading_method": methods.READING}
+            facts |= {"sample": {"of": len(rows)}} if is_sampled else {}
             canary = canary_of(path, rows)
             made = made_by_model(
                 engine.facts, methods.ASK, model.name, inputs, facts, seed=drawn, canary=canary

@@ -63,6 +63,12 @@ class TrialAsking(Block):
     seed: Annotated[int, Field(ge=0, le=2**31)] = 0
     """Seed of the samples; sample k has this number plus k."""
 
+    replies: Count | None = None
+    """Largest number of trials of each set that are asked for a reply in words, sampled as whole
+    tuples, in proportion from each problem; by default all. Strategies that compare the answers'
+    probabilities, such as `constrained`, ask about every trial.
+    """
+
     thoughts: Whole = 0
     """Most tokens of thoughts, for models that think before they answer. They are in addition
     to each reply's own limit.

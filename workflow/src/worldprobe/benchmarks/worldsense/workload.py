@@ -56,9 +56,12 @@ def workload(study: Study, _card: Mapping[str, Any]) -> Workload:
             prompts = _prompt_set(prompting)
             texts = 1 + (prompts.examples.number if prompts.examples else 0)
             is_written = prompts.ask == "write"
+            asked = min(
+                trials, (how["replies"] or trials) * how["samples"] if is_written else trials
+            )
             turns = 1 + bool(prompts.follow_up) if is_written else COMPARED
             reply = int(prompts.tokens * USED) + how["thoughts"] if is_written else 0
-            requests += trials * turns
-            read += trials * turns * texts * TRIAL
-            written += trials * reply
+            requests += asked * turns
+            read += asked * turns * texts * TRIAL
+            written += asked * reply
     return Workload(requests, read, written, how["max_requests"], how["max_tokens"])
