@@ -361,8 +361,8 @@ def ask_(
     asked = zip(trials, tables, prompt_sets, pools, sources, strict=True)
     for path, rows, of_set, pool, source in asked:
         for prompts in of_set:
-            is_sampled = how.replies and not prompts.compares and how.replies < len(rows)
-            chosen = sample_tuples(rows, how.replies) if is_sampled else rows
+            most = len(rows) if prompts.compares or how.replies is None else how.replies
+            chosen = sample_tuples(rows, most) if most < len(rows) else rows
             frame, facts = ask(
                 chosen, engine, prompts, store, how, is_chat, pool, methods.ASK, model.name
             )
@@ -371,7 +371,7 @@ def ask_(
                 inputs["examples"] = digest_file(source)
             drawn = how.seed if how.temperature and not prompts.compares else None
             facts |= {"reading_method": methods.READING}
-            facts |= {"sample": {"of": len(rows)}} if is_sampled else {}
+            facts |= {"sample": {"of": len(rows)}} if most < len(rows) else {}
             canary = canary_of(path, rows)
             made = made_by_model(
                 engine.facts, methods.ASK, model.name, inputs, facts, seed=drawn, canary=canary
