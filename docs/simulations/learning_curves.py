@@ -54,7 +54,7 @@ def simulate(runs: int, onset: float, pairs: int = 60, versions: int = 5) -> pd.
         is_missed = said["ci_low"] > true or said["ci_high"] < true or said["status"] == NEVER
         rows.append(
             {
-                "band": (np.abs(found.found.mean - curve) <= found.half * found.factor).all(),
+                "band": (np.abs(found.estimates.mean - curve) <= found.half * found.factor).all(),
                 "onset": np.nan if said["status"] == NONE else 1.0 - is_missed,
                 "never": said["status"] == NEVER,
                 "forgets": fall_of(found)["fall"] > 0,

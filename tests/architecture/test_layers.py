@@ -59,6 +59,20 @@ def test_building_the_whole_parser_and_planning_import_nothing_heavy(repository:
     assert not HEAVY & set(json.loads(found.stdout.splitlines()[-1]))
 
 
+def test_help_of_evaluate_imports_neither_an_event_loop_nor_a_test_library(
+    repository: Path,
+) -> None:
+    """They were a tenth of its time."""
+    code = (
+        "import sys; from worldprobe.cli import main; main(['evaluate', '--help']);"
+        " print(sorted({'asyncio', 'unittest.mock'} & {*sys.modules}))"
+    )
+    command = [sys.executable, "-c", code]
+    home = repository / "workflow" / "src"
+    found = subprocess.run(command, cwd=home, capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines()[-1] == "[]"
+
+
 #: Shared modules that still name a benchmark beside their documentation -> why.
 LEFT = {
     "cli/options.py": "help of options of several commands of one benchmark",

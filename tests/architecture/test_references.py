@@ -1,10 +1,12 @@
 """What docstrings and comments refer to is there."""
 
 import ast
+import builtins
 import json
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -88,6 +90,61 @@ def test_what_a_docstring_refers_to_is_there(module: str) -> None:
         and not is_local(module, one)
     ]
     assert not missing
+
+
+#: ``name``, as docstrings write it.
+WORD = re.compile(r"``([A-Za-z_]\w*)``")
+#: Words of other programs, and of files that are no Python.
+FOREIGN = {
+    "WORLDPROBE_PARTITION",
+    "evaluation_data",
+    "gelu_fast",
+    "gelu_new",
+    "rule_NAME",
+    "torchrun",
+}
+
+
+def parts_of(node: ast.AST) -> Iterator[str]:
+    """The names that a node states, and its text where it is one."""
+    fields = ("id", "attr", "arg", "name", "asname", "module", "value")
+    stated = (getattr(node, field, None) for field in fields)
+    yield from (
+        part for name in stated if isinstance(name, str) for part in [name, *name.split(".")]
+    )
+
+
+@cache
+def nodes(module: str) -> tuple[list[ast.AST], set[int]]:
+    """A module's nodes, and the ids of those that are docstrings and other free texts."""
+    found = [*ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8")))]
+    return found, {id(node.value) for node in found if isinstance(node, ast.Expr)}
+
+
+@cache
+def known_words() -> set[str]:
+    """Names of all modules, and texts that are one word, such as columns and labels."""
+    words = {part for module in MODULES for part in module.split(".")} | {*dir(builtins)}
+    for module in MODULES:
+        found, free = nodes(module)
+        words |= {part for node in found if id(node) not in free for part in parts_of(node)}
+    return words
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_a_word_that_a_docstring_refers_to_is_a_name_or_a_label(module: str) -> None:
+    """``tidy`` was the name of figures' functions once; two docstrings sent a reader there."""
+    found, free = nodes(module)
+    texts = [
+        node.value
+        for node in found
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in free
+    ]
+    own = {word for text in texts for word in re.findall(r"\w+", text)}
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = [ast.get_docstring(node) or "" for node in found if isinstance(node, documented)]
+    named = {word for docstring in docstrings for word in WORD.findall(docstring)}
+    assert not named - known_words() - own - FOREIGN
 
 
 def documented_fields(docstring: str) -> set[str]:

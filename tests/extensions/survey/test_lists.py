@@ -13,8 +13,8 @@ import pytest
 from worldprobe.contracts import validate
 from worldprobe_survey import study_settings
 from worldprobe_survey.contracts import ListKeys, StudyLists
-from worldprobe_survey.lists import Lists as DealtLists
 from worldprobe_survey.lists import (
+    DealtLists,
     build_lists,
     digest_lists,
     name_questions,

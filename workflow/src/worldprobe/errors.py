@@ -161,7 +161,7 @@ def printable(text: str) -> str:
     )
 
 
-def did_you_mean(name: str, known: Iterable[str], otherwise: str = ".") -> str:
+def did_you_mean(name: str, names: Iterable[str], otherwise: str = ".") -> str:
     """The end of a sentence about a mistyped name, with its punctuation: a suggestion, or
     ``otherwise``.
 
@@ -172,5 +172,5 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = ".") -> str:
     >>> "unknown key" + did_you_mean("zzz", ["dtype"], "; the only one is dtype.")
     'unknown key; the only one is dtype.'
     """
-    near = difflib.get_close_matches(str(name), [str(word) for word in known], n=1)
+    near = difflib.get_close_matches(str(name), [str(word) for word in names], n=1)
     return f'; did you mean "{near[0]}"?' if near else otherwise

@@ -1,4 +1,4 @@
-"""What stands beside the core and plugs in: commands, settings, rules, tables and figures.
+"""Packages beside the core that plug in: commands, settings, rules, tables and figures.
 
 An extension is an installed package with an entry point in the group ``worldprobe.extensions`` that
 names an ``Extension``. The core imports none of them by name.
@@ -282,20 +282,20 @@ def rules() -> list[Path]:
 
 
 @cache
-def with_actions(command: str, place: str) -> Any:
+def with_actions(command: str, address: str) -> Any:
     """The app of a command, with the actions that extensions add to it; where there are none, the
     place from which it is imported when it is needed.
 
     Args:
         command: its name.
-        place: "module:attribute" of its app.
+        address: "module:attribute" of its app.
     """
     added = [
         extension.actions[command] for extension in extensions() if command in extension.actions
     ]
     if not added:
-        return place
-    app = load(place)
+        return address
+    app = load(address)
     for add in added:
         load(add)(app)
     return app

@@ -30,7 +30,7 @@ from worldprobe.contracts.results import Scores
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.engine import Loglikelihood, Scored
 from worldprobe.settings.blocks import Block, Finding, Text, name, parse
-from worldprobe.settings.documents import Keys, Source, dotted, place, read_yaml
+from worldprobe.settings.documents import Keys, Source, dotted, find_line, read_yaml
 
 #: A column of the data as text, or a template of columns.
 Reader = Callable[[Mapping[str, Any]], str]
@@ -318,7 +318,7 @@ def make_benchmark(
 
 
 def ask_pair(join: str, item: Any) -> list[Loglikelihood]:
-    """What a model is asked about an item: each target after its context, the right one first."""
+    """The requests about an item: each target after its context, the right one first."""
     targets = item.targets
     contexts = item.context if isinstance(item.context, tuple) else [item.context] * len(targets)
     return [
@@ -435,7 +435,7 @@ def _list_files(pairs: MinimalPairs, source: Source) -> list[str]:
             matches = sorted(glob.glob(os.path.join(glob.escape(folder), stated)))
         if not matches:
             where, problem = (
-                place(("data", number), [source]),
+                find_line(("data", number), [source]),
                 f"data[{number}]: there is no file {pattern}.",
             )
             raise UserError(
@@ -451,7 +451,7 @@ def _check_columns(keys: Keys, text: str, files: Sequence[str], source: Source) 
     Raises:
         UserError: otherwise.
     """
-    where, key, columns = place(keys, [source]), dotted(keys), {text}
+    where, key, columns = find_line(keys, [source]), dotted(keys), {text}
     if _is_template(text):
         try:
             columns = meta.find_undeclared_variables(_TEMPLATES.parse(text))

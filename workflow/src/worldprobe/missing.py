@@ -1,4 +1,4 @@
-"""What could not be had: a file that says why, in the place of the one that would have been made.
+"""Notes on files that could not be made: each says why, and stands where the file would.
 
 A job that has failed as often as it may writes it, so that the run goes on: what is made of it says
 so too, and what compares models names those that are missing.

@@ -162,7 +162,7 @@ class StudyPaths:
 
     @property
     def record(self) -> str:
-        """What the study was, to draw it again elsewhere."""
+        """The record of the study, to draw it again elsewhere."""
         return f"{self.root}/study.json"
 
     def log(self, rule: str, model: str) -> str:

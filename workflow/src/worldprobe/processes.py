@@ -15,7 +15,7 @@ from worldprobe.errors import UserError
 
 
 def was_killed() -> UserError:
-    """What to say of a process that ended before its work was done."""
+    """The error of a process that ended before its work was done."""
     problem = (
         "a process ended before its work was done; it was killed, perhaps because memory ran out."
     )

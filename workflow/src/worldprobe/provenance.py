@@ -1,4 +1,4 @@
-"""What made a table: written into the file, so that a result can always say where it comes from."""
+"""Provenance of a table, written into the file: a result can always say where it comes from."""
 
 from __future__ import annotations
 

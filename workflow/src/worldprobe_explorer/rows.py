@@ -29,10 +29,10 @@ from worldprobe.benchmarks.ewok.contracts import (
 )
 from worldprobe.benchmarks.ewok.scoring import QUESTIONS, Prompt, load_prompts, presentations
 from worldprobe.benchmarks.ewok.vocabulary import Way, has_pairing, way_of
+from worldprobe.benchmarks.worldsense import contracts as worldsense
 from worldprobe.benchmarks.worldsense.analysis.answers import SEPARATOR, AnswerSeries, read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, WORDS, from_frame
 from worldprobe.benchmarks.worldsense.analysis.statistics import are_right
-from worldprobe.benchmarks.worldsense.contracts import Responses as Replies
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY
 from worldprobe.benchmarks.worldsense.trials.files import is_official, read_lines, read_trials
@@ -543,7 +543,7 @@ def _replies(path: Path, rows: Rows) -> Iterator[Run]:
     """Runs of a model's answers to WorldSense's trials."""
     is_ours = not is_official(path)
     made = read_provenance(path) if is_ours else Provenance()
-    replies = read_table(path, Replies) if is_ours else None
+    replies = read_table(path, worldsense.Responses) if is_ours else None
     tables = _asked(rows, "worldsense", made, path)
     if replies is not None:
         answered = set(replies["trial_id"])
@@ -627,7 +627,7 @@ def _scores(path: Path, rows: Rows) -> Iterator[Run]:
 _RUNS: dict[str, Callable[[Path, Rows], Iterator[Run]]] = {
     **dict.fromkeys(EVIDENCE_NAMES, _evidence),
     Judgements.Config.name: _judgements,
-    Replies.Config.name: _replies,
+    worldsense.Responses.Config.name: _replies,
     "results": _replies,
     "scores": _scores,
 }

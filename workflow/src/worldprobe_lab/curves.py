@@ -112,7 +112,7 @@ class Curve:
 
     Attributes:
         steps: shape (checkpoints,), ascending.
-        found: mean, interval and status at each.
+        estimates: mean, interval and status at each.
         half: half the width of the interval at each; missing where no cluster differs from another,
             so that nothing says how another would.
         factor: how many times as wide as an interval the band is.
@@ -124,7 +124,7 @@ class Curve:
     """
 
     steps: np.ndarray
-    found: Estimates
+    estimates: Estimates
     half: np.ndarray
     factor: float
     parts: tuple[np.ndarray, ...]
@@ -325,8 +325,8 @@ def onset_of(curve: Curve, level: float | None = None) -> dict[str, Any]:
             items, so that onsets are not comparable; above ``HIGHEST_LEVEL`` there is no level and
             no onset, and of fewer than ``FEWEST_CLUSTERS`` no interval.
     """
-    mean = curve.found.mean
-    is_alike = curve.found.status == "no_spread"
+    mean = curve.estimates.mean
+    is_alike = curve.estimates.status == "no_spread"
     half = np.where(is_alike, 0.0, curve.half)
     nothing = dict.fromkeys(("level", "onset", "ci_low", "ci_high"), np.nan) | {"status": NONE}
     if np.isnan(mean).any() or np.isnan(half).any() or not np.isfinite(curve.factor):
@@ -335,7 +335,7 @@ def onset_of(curve: Curve, level: float | None = None) -> dict[str, Any]:
         level = CHANCE + float(half[~is_alike].mean()) * curve.factor
         if level > HIGHEST_LEVEL:
             return nothing
-        if curve.found.n_clusters.min() < FEWEST_CLUSTERS:
+        if curve.estimates.n_clusters.min() < FEWEST_CLUSTERS:
             half = np.ones(len(mean))
     low, onset, high = (crossing(curve.steps, mean + sign * half, level) for sign in (1, 0, -1))
     status = REACHED if high < np.inf else OPEN
@@ -355,7 +355,7 @@ def fall_of(curve: Curve) -> dict[str, float]:
     where there is none.
     """
     nothing = {"fall": 0.0, "fall_from": np.nan, "fall_to": np.nan}
-    mean = curve.found.mean
+    mean = curve.estimates.mean
     if np.isnan(curve.factor) or len(mean) < 2:
         return nothing | {"fall": np.nan}
     covariance = np.sum([part @ part.T for part in curve.parts], axis=0)
@@ -464,7 +464,7 @@ def trace(
 
 
 def _rows(curve: Curve, facts: dict[str, str], interval_over: str) -> pd.DataFrame:
-    estimates, wide = curve.found, curve.half * curve.factor
+    estimates, wide = curve.estimates, curve.half * curve.factor
     half = {"ci": curve.half, "band": wide}
     ends = {
         f"{name}_{side}": estimates.mean + sign * by

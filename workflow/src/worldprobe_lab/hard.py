@@ -322,7 +322,7 @@ def _canonical(size: int, description: Description, queries: Description) -> tup
     return min(every)
 
 
-def balance(found: Sequence[Candidate], most: int = KEPT) -> list[Candidate]:
+def balance(candidates: Sequence[Candidate], most: int = KEPT) -> list[Candidate]:
     """As many problems as can be had, each once, such that every view occurs equally often with
     each answer.
 
@@ -331,10 +331,10 @@ def balance(found: Sequence[Candidate], most: int = KEPT) -> list[Candidate]:
     tuples whose trials all have the same view go first.
 
     Args:
-        found: all problems of a cell.
+        candidates: all problems of a cell.
         most: how many to choose.
     """
-    left = list(found)
+    left = list(candidates)
     if not left:
         return []
     row_numbers: dict[object, int] = {}

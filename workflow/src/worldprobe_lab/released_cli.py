@@ -8,8 +8,7 @@ from pathlib import Path
 
 from cyclopts import App
 
-from worldprobe.cli.options import Password
-from worldprobe.cli.options import password as password_of
+from worldprobe.cli.options import Password, read_password
 from worldprobe.errors import UserError
 from worldprobe.provenance import made
 
@@ -43,7 +42,7 @@ def released(
     from worldprobe.contracts import write_table
     from worldprobe_lab.released import apply_steps, read_release
 
-    release = read_release(source, password_of(password))
+    release = read_release(source, read_password(password))
     judgements, surface, effects = apply_steps(release, skip)
     for effect in effects:
         print(effect)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from worldprobe_survey.cleaning import Cleaned
-    from worldprobe_survey.lists import Lists as DealtLists
+    from worldprobe_survey.lists import DealtLists
 
 app = App(
     name="human", help="Study with people: lists, survey, cleaning, agreement, likeness of models."

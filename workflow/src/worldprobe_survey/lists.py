@@ -61,7 +61,7 @@ _TRIAL = [
 
 
 @dataclass(frozen=True)
-class Lists:
+class DealtLists:
     """A set of lists.
 
     Attributes:
@@ -79,7 +79,7 @@ class Lists:
     n_contradictory: int
 
 
-def build_lists(questions: pd.DataFrame, layout: study_settings.Lists) -> Lists:
+def build_lists(questions: pd.DataFrame, layout: study_settings.Lists) -> DealtLists:
     """Deal the questions of one or both ways of asking to lists.
 
     Args:
@@ -103,7 +103,7 @@ def build_lists(questions: pd.DataFrame, layout: study_settings.Lists) -> Lists:
     ].assign(kind="test")
     catch = key_of_catch_trials(trials["question"])
     by_question = asked.groupby("question")
-    return Lists(
+    return DealtLists(
         trials=trials,
         key=pd.concat([key, catch], ignore_index=True),
         balance=measure_balance(trials, asked),

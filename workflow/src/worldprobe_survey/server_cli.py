@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from worldprobe.cli.options import PASSWORD_VARIABLE, OutFolder, Password, between
-from worldprobe.cli.options import password as password_of
+from worldprobe.cli.options import PASSWORD_VARIABLE, OutFolder, Password, between, read_password
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file, whole_folder
@@ -286,7 +285,7 @@ def export(
 
     refuse_checkout(out, DATA)
     if with_text is not None:
-        _export_texts(folder, with_text, password_of(password), out)
+        _export_texts(folder, with_text, read_password(password), out)
         return
     if password:
         raise UserError(

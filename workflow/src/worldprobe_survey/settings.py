@@ -84,7 +84,7 @@ class Codes(Block):
 
 
 class Settings(Block):
-    """What is decided for a survey."""
+    """Settings of a survey."""
 
     study: _Id
     """Name of the survey and its cookie, of letters, digits, dashes and underscores; it must stay

@@ -1,4 +1,4 @@
-"""What a study says of people: lists of questions, whose answers count, simulated people."""
+"""Settings of a study about people: lists of questions, whose answers count, simulated people."""
 
 from __future__ import annotations
 

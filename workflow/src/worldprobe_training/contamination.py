@@ -304,17 +304,17 @@ def _matches(dialogues: Sequence[TrainingDialogue], tests: TestedTuples) -> Iter
         yield from tests.found_in(text, dialogue.name)
 
 
-def refuse_tests(path: Path | str, found: Sequence[str], is_allowed: bool) -> None:
+def refuse_tests(path: Path | str, tests: Sequence[str], is_allowed: bool) -> None:
     """Refuse a training file with test tuples, or warn where it is allowed.
 
     Raises:
         UserError: it contains some, with their ids.
     """
-    if not found:
+    if not tests:
         return
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    what = "test item" if len(found) == 1 else "test items"
-    problem = f"contains {len(found)} {what}: {', '.join(found[:SHOWN])}{more}."
+    more = f" and {len(tests) - SHOWN} more" if len(tests) > SHOWN else ""
+    what = "test item" if len(tests) == 1 else "test items"
+    problem = f"contains {len(tests)} {what}: {', '.join(tests[:SHOWN])}{more}."
     if not is_allowed:
         fix = (
             "Leave them out (`worldsense generate train-...` has none), or set allow_contamination:"

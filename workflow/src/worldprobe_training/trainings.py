@@ -64,7 +64,7 @@ Changes = Annotated[
 
 
 class TrainingPart(Block):
-    """What is trained on: one of a set that is generated, a file, and lessons by name."""
+    """Data to train on: one of a set that is generated, a file, and lessons by name."""
 
     set: Literal["train-10k", "train-100k", "train-1m", "train-hard", "train-motion"] | None = (
         absent()
@@ -154,7 +154,7 @@ class SmallModel(StartSettings):
     """Name in tables and figures."""
 
     vocabulary_from: Parts | None = absent()
-    """What the tokenizer is learned from."""
+    """The texts that the tokenizer is learned from."""
 
     tokenizer: Text | None = absent()
     """Folder of a finished tokenizer instead; phrases takes the study's own."""

@@ -71,9 +71,9 @@ class Curriculum(Dataset):
         """Places of all steps."""
         return len(self.order)
 
-    def __getitem__(self, place: int) -> dict[str, np.ndarray]:
-        """The lesson at a place."""
-        number = int(self.order[place])
+    def __getitem__(self, index: int) -> dict[str, np.ndarray]:
+        """The lesson at an index."""
+        number = int(self.order[index])
         is_material = number < len(self.material)
         source = self.material if is_material or self.mixed is None else self.mixed
         ids, counts = source.lesson(number if is_material else number - len(self.material))

@@ -106,7 +106,7 @@ class Step:
     def provenance(
         self, packages: Sequence[str], details: Mapping[str, Any] | None = None
     ) -> Provenance:
-        """What made the output."""
+        """Provenance of the output."""
         inputs = self.others | {str(path): path for path in self.judgements}
         return made(
             self.method,
@@ -351,7 +351,7 @@ def check(
         )
     stated: dict[str, Any] = {"coefficients": coefficients, "items": items}
     stated |= {"materials": materials_place(materials)} if materials else {}
-    stated |= {"password": options.password(password)} if materials else {}
+    stated |= {"password": options.read_password(password)} if materials else {}
     given = understood(benchmark.reproduce, stated, summaries, benchmark)
     checked: Checked = benchmark.reproduce(summaries, published, **given)
     provenance = made(

@@ -138,18 +138,18 @@ class Model(Setup):
 
     @property
     def engine_type(self) -> EngineType:
-        """What runs the model."""
+        """The type of engine that runs the model."""
         return engines.find_engine(self.engine, self.kind)
 
     def offers(self) -> Offers:
-        """What the model can be asked."""
+        """The kinds of question that the model can be asked."""
         return self.engine_type.offers(self)
 
-    def open(self, **known: Any) -> Engine:
+    def open(self, **offered: Any) -> Engine:
         """Load the model, or reach its server.
 
         Args:
-            **known: what its engine may need besides, as ``skin_folder``.
+            **offered: what its engine may need besides, as ``skin_folder``.
 
         Raises:
             UserError: it is not there, or is the id of a card; or cannot be loaded.
@@ -159,7 +159,7 @@ class Model(Setup):
         if kept and loaded in kept:
             return kept[loaded]
         self._need(engine_type.packages)
-        taken = taken_by(engine_type.open, **known)
+        taken = taken_by(engine_type.open, **offered)
         claim_gpus(self.gpus)  # before torch looks for them
         try:
             engine: Engine = engine_type.open(self, **taken)

@@ -332,7 +332,7 @@ def named_groups(groups: Iterable[Sequence[str]]) -> dict[str, list[str]]:
     return by_name
 
 
-def password(given: str | None) -> str | None:
+def read_password(given: str | None) -> str | None:
     """The password of materials: what is given, or else the environment's."""
     return given or os.environ.get(PASSWORD_VARIABLE)
 

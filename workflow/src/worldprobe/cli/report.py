@@ -231,7 +231,7 @@ def declared_displays() -> list[Display]:
 
 @cache
 def options_class() -> type[Block]:
-    """What some tables and figures let one choose, each an option of their command."""
+    """The options of tables and figures."""
     from pydantic import create_model
 
     from worldprobe.settings.blocks import MADE, Block

@@ -584,7 +584,7 @@ def fits(path: Path | str, contract: type[Table]) -> bool:
 
 
 def read_provenance(path: Path | str) -> Provenance:
-    """What made a table of ours.
+    """Provenance of a table of ours.
 
     Raises:
         UserError: not a table of ours, or one whose provenance this version of worldprobe cannot

@@ -31,7 +31,7 @@ STATUSES = ("ok", "one_version", "one_cluster", "no_spread", "no_values", "none"
 class Scores(
     Table, name="scores", version=1, key=["model", "eval_type", "condition", "metric", "unit"]
 ):
-    """What responses come to: one row per unit, series and metric; everything behind it is the same
+    """Scores of responses: one row per unit, series and metric; everything behind it is the same
     for every benchmark.
 
     A benchmark inherits this table under a name of its own; means are also taken by the columns

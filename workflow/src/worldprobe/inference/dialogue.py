@@ -32,7 +32,7 @@ class Dialogue(Protocol):
         """The prompt of the next round, or None where the dialogue is finished."""
 
     def read(self, replies: Sequence[Completion]) -> Reading:
-        """What the replies say."""
+        """The answer that the replies give."""
 
 
 @dataclass(frozen=True)

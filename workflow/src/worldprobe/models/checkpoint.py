@@ -263,7 +263,7 @@ def base_folder(name: str) -> list[str]:
 
 
 def short_name(name: str) -> str:
-    """What a checkpoint is called in tables where no name is given: the last part of its hub id,
+    """The name of a checkpoint in tables where none is given: the last part of its hub id,
     folder or file.
 
     >>> short_name("someone/tiny"), short_name("hub:gpt2"), short_name("/models/mine/")
@@ -537,7 +537,7 @@ def check_folder(checkpoint: Checkpoint) -> None:
 
 
 def _no_configuration(name: str, folder: Path) -> UserError:
-    """What to say of a folder without a configuration."""
+    """The error of a folder without a configuration."""
     snapshots = sorted((folder / "snapshots").glob("*/")) or (
         sorted(folder.glob("*/")) if folder.name == "snapshots" else []
     )
@@ -673,7 +673,7 @@ def _download(name: str, revision: str | None, allow_pickle: bool, trust_remote_
 
 @contextmanager
 def _asking_the_hub(name: str, revision: str | None = None) -> Iterator[None]:
-    """What the hub refuses, as a message that says what to do."""
+    """The error of a request that the hub refuses, with what to do."""
     from huggingface_hub import errors
 
     #: Error -> its kind and what to say; the first that fits.
@@ -799,7 +799,7 @@ def check_hub_id(name: str) -> str:
 def _patterns(
     name: str, files: list[str], allow_pickle: bool, trust_remote_code: bool
 ) -> list[str]:
-    """What to download; pickles only where there is nothing safer and the registry allows them."""
+    """The files to download; pickles only where nothing is safer and the registry allows them."""
     patterns = list(SAFE_FILES)
     top = [file for file in files if "/" not in file]
     if not any(file.endswith(".safetensors") for file in top):
@@ -822,7 +822,7 @@ def made_by_model(
     details: Mapping[str, Any],
     **known: Any,
 ) -> Provenance:
-    """What made a table of scores or responses.
+    """Provenance of a table of scores or responses.
 
     Args:
         facts: the engine's.

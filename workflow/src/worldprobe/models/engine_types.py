@@ -13,7 +13,7 @@ from worldprobe.engines import CAUSAL, LITTLE_MEMORY_MB, EngineType, Needs, Offe
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import NO_ADAPTER, folder_of, locate, read_object
 from worldprobe.models.registry import ENCODER_DECODER, MASKED
-from worldprobe.models.server.endpoint import KEY_VARIABLE
+from worldprobe.models.server import KEY_VARIABLE
 from worldprobe.models.stand_ins import STAND_IN
 from worldprobe.settings.registry import REHEARSAL_ENDPOINT
 

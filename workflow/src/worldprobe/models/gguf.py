@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, whole_folder
@@ -122,6 +121,8 @@ def _write(file: GgufFile, config: Any, folder: Path) -> None:
     """Write the weights of a file, of which every tensor must find its place and every place its
     tensor; in memory is one tensor and one file at a time.
     """
+    from unittest import mock
+
     import gguf
     import torch
     import transformers

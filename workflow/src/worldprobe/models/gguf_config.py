@@ -1,4 +1,4 @@
-"""What a GGUF file states of its model, as a configuration of transformers.
+"""The configuration of transformers that a GGUF file states.
 
 What llama.cpp reads of a file changes the numbers, so each key is read here, or is known to say
 nothing more than the tensors' shapes do, or the file is refused: an importer that drops what it has

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
-from unittest import mock
 
 from worldprobe.errors import MachineError, UserError, did_you_mean
 from worldprobe.log import LOGGER
@@ -58,6 +57,8 @@ def load_checkpoint(checkpoint: Checkpoint, dtype: str, device: str = "auto") ->
     """
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    from unittest import mock
+
     import torch
     import transformers
 

@@ -290,7 +290,7 @@ class GapEncoder:
             )
 
     def convention(self) -> dict[str, Any]:
-        """What surrounds a text, for the provenance."""
+        """The tokens around a text, for the provenance."""
         names = self.tokenizer.convert_ids_to_tokens
         return self.encoder.convention() | {"after_text": names(list(self.suffix))}
 

@@ -56,7 +56,7 @@ class Packaged:
     path: str
 
     @property
-    def place(self) -> Path:
+    def local_path(self) -> Path:
         """Where it is, once it was fetched."""
         return (
             cache() / "packages" / f"{self.package}-{self.version}-{self.sha256[:12]}" / self.path
@@ -102,7 +102,7 @@ def located(url: str, command: str = "models fetch --checkpoint") -> Path:
     Raises:
         UserError: it was not fetched.
     """
-    if not (path := parse_package_url(url).place).exists():
+    if not (path := parse_package_url(url).local_path).exists():
         raise UserError(
             url,
             "was not fetched (scoring never goes online).",
@@ -121,12 +121,12 @@ def fetch_package(url: str) -> Path:
         MachineError: the index, or the package in it, cannot be reached.
     """
     wanted = parse_package_url(url)
-    if wanted.place.exists():
-        return wanted.place
-    folder = cache() / "packages" / wanted.place.relative_to(cache() / "packages").parts[0]
+    if wanted.local_path.exists():
+        return wanted.local_path
+    folder = cache() / "packages" / wanted.local_path.relative_to(cache() / "packages").parts[0]
     with alone(folder), tempfile.TemporaryDirectory(prefix="worldprobe-package-") as scratch:
-        if wanted.place.exists():  # another process was faster
-            return wanted.place
+        if wanted.local_path.exists():  # another process was faster
+            return wanted.local_path
         file = _download(wanted, url, Path(scratch))
         archive: Any
         with zipfile.ZipFile(file) if file.suffix == ".whl" else tarfile.open(file) as archive:
@@ -141,7 +141,7 @@ def fetch_package(url: str) -> Path:
                 archive.extractall(
                     unpacked, **({} if file.suffix == ".whl" else {"filter": "data"})
                 )
-    return wanted.place
+    return wanted.local_path
 
 
 def _download(wanted: Packaged, url: str, folder: Path) -> Path:

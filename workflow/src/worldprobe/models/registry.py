@@ -144,7 +144,7 @@ def describe_kind(kind: str | None, pseudo: str | None = None) -> str:
 
 
 def refuse_prompting(where: object, kind: str) -> UserError:
-    """What to say where a model that is not causal is to write or to choose an answer."""
+    """The error of a model that is not causal and is to write or to choose an answer."""
     return UserError(
         where,
         f"is asked to answer a prompt, but {with_article(kind)} is only scored here: it does not"

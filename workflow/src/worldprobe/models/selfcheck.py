@@ -77,7 +77,7 @@ def probes(vocabulary: int, longest: int) -> list[Sequenced]:
 
 
 def cannot_compute(name: str, error: Exception) -> UserError:
-    """What to say of a model that was loaded and fails at its first pass."""
+    """The error of a model that was loaded and fails at its first pass."""
     reason = _first_line(error)
     if is_out_of_memory(error):
         return MachineError(

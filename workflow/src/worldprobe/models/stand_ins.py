@@ -180,7 +180,7 @@ def _tokenizer(architecture: str, kind: str, is_chat: bool) -> PreTrainedTokeniz
 
 
 def _texts() -> Iterator[str]:
-    """What the tokenizers learn from: the prompts."""
+    """The texts that the tokenizers learn from: the prompts."""
     for path in sorted((RESOURCES / "prompts").rglob("*.yaml")):
         yield from path.read_text(encoding="utf-8").splitlines()
 

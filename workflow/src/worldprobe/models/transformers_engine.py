@@ -479,7 +479,7 @@ def open_engine(
 def _encoder(
     model: Any, tokenizer: Any, kind: str, bos: str, pseudo: str, name: str
 ) -> Encoder | GapEncoder | PairEncoder:
-    """What turns texts into the tokens that a kind of model reads."""
+    """The tokenizer of a kind of model: texts to the tokens that it reads."""
     config = model.config
     if kind == MASKED:
         return GapEncoder(tokenizer, loading.longest_read(model), pseudo, name)

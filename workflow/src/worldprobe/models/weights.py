@@ -313,7 +313,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def unreadable(path: object, error: OSError) -> UserError:
-    """What to say of a file that cannot be read."""
+    """The error of a file that cannot be read."""
     return UserError(
         path,
         f"cannot be read ({error.strerror or type(error).__name__}).",

@@ -13,7 +13,7 @@ from worldprobe import engines
 from worldprobe.models.checkpoint import HUB, HUB_PREFIX, availability, folder_of
 from worldprobe.models.engine_types import TOKEN_VARIABLE
 from worldprobe.models.packages import PREFIX
-from worldprobe.models.server.endpoint import LOOPBACK
+from worldprobe.models.server import LOOPBACK
 from worldprobe.operations.settings import is_made
 from worldprobe.settings.registry import REHEARSAL_ENDPOINT
 

@@ -56,7 +56,7 @@ class Archived:
     """A finished study that is drawn again.
 
     Attributes:
-        place: the archive as it was given: a ZIP, or the study's own folder.
+        path: the archive as it was given: a ZIP, or the study's own folder.
         settings: of the study, as of one that is run.
         record: what it says of itself.
         files: what can be had of its folder.
@@ -64,7 +64,7 @@ class Archived:
         described: tables that it has nothing of but what made them.
     """
 
-    place: str
+    path: str
     settings: StudySettings
     record: Record
     files: frozenset[str]
@@ -74,7 +74,7 @@ class Archived:
     @property
     def is_packed(self) -> bool:
         """Whether it is a ZIP, to be unpacked into the study's folder."""
-        return not os.path.isdir(self.place)
+        return not os.path.isdir(self.path)
 
     @property
     def paths(self) -> StudyPaths:
@@ -84,7 +84,7 @@ class Archived:
     @property
     def source(self) -> str:
         """The file that stands for it: a new one is drawn again."""
-        return self.place if self.is_packed else f"{self.place.rstrip('/')}/{RECORD}"
+        return self.path if self.is_packed else f"{self.path.rstrip('/')}/{RECORD}"
 
     @property
     def answered(self) -> Study:
@@ -161,9 +161,9 @@ class Archived:
                 if self.closed
                 else "Ask for an archive that was packed with --encrypt."
             )
-            raise UserError(self.place, f"{self._inside(path)}, for {what}, is protected.", fix)
+            raise UserError(self.path, f"{self._inside(path)}, for {what}, is protected.", fix)
         fix = "Get the archive again; a folder, with all that is in it."
-        raise UserError(self.place, f"lacks {self._inside(path)}, for {what}.", fix)
+        raise UserError(self.path, f"lacks {self._inside(path)}, for {what}.", fix)
 
     def unpacked(self) -> list[str]:
         """The files that are put into the study's folder."""
@@ -211,11 +211,11 @@ def open_given(options: Mapping[str, Any], results: str = RESULTS) -> Archived |
     return open_archive(str(options["archive"]), results, options.get("registry"))
 
 
-def open_archive(place: str, results: str = RESULTS, own_registry: str | None = None) -> Archived:
+def open_archive(path: str, results: str = RESULTS, own_registry: str | None = None) -> Archived:
     """A finished study from its archive.
 
     Args:
-        place: a ZIP, or a study's folder in ``results``.
+        path: a ZIP, or a study's folder in ``results``.
         results: folder of all studies' results.
         own_registry: a registry whose names, families and colours are shown in place of those of
             the archive.
@@ -223,19 +223,19 @@ def open_archive(place: str, results: str = RESULTS, own_registry: str | None = 
     Raises:
         UserError: it cannot be read, or would take the place of results of this folder's own.
     """
-    archive, inside = read_members(place)
-    record = Record.parse(archive.read(inside[RECORD]), f"{place}: {RECORD}")
-    check_names(place, [*map(trained_file, record.trained)])
+    archive, inside = read_members(path)
+    record = Record.parse(archive.read(inside[RECORD]), f"{path}: {RECORD}")
+    check_names(path, [*map(trained_file, record.trained)])
     name = record.study["study"]
     if record.study.get("rehearsal"):
         results = folder_of_rehearsals(results)
-    if archive.is_folder and Path(place).resolve() != Path(results, name).resolve():
+    if archive.is_folder and Path(path).resolve() != Path(results, name).resolve():
         fix = f"Move it to {results}/{name}."
-        raise UserError(place, f"is not the folder of study {name} here.", fix)
+        raise UserError(path, f"is not the folder of study {name} here.", fix)
     folder = Path(".snakemake", "archives", re.sub(r"[^\w-]", "_", name))
-    study = record.restore(results, folder, f"{place}: {RECORD}")
+    study = record.restore(results, folder, f"{path}: {RECORD}")
     if not archive.is_folder:
-        _refuse_own(Path(StudyPaths.of(study).root), place)
+        _refuse_own(Path(StudyPaths.of(study).root), path)
     registry_file = folder / "models.yaml"
     cards = _with_own(record.cards, own_registry)
     write_changed(registry_file, yaml.safe_dump(cards, sort_keys=False, allow_unicode=True))
@@ -252,7 +252,7 @@ def open_archive(place: str, results: str = RESULTS, own_registry: str | None = 
         closed = set()
     stated = _described(archive)
     return Archived(
-        place,
+        path,
         StudySettings(study, registry, str(registry_file), site),
         record,
         frozenset(inside.keys() - closed),
@@ -277,13 +277,13 @@ def open_folder(folder: Path) -> Archived:
     return open_archive(str(folder), str(above))
 
 
-def read_members(place: str) -> tuple[Archive, dict[str, str]]:
+def read_members(path: str) -> tuple[Archive, dict[str, str]]:
     """An archive, and the files of its study by their names in the study's folder.
 
     Raises:
         UserError: it is none, or has a file that would be written elsewhere.
     """
-    archive = Archive(place, os.environ.get(VARIABLE), f"Set {VARIABLE}.")
+    archive = Archive(path, os.environ.get(VARIABLE), f"Set {VARIABLE}.")
     if archive.is_folder:
         inside = {name: name for name in archive.names}
         roots = [""] * (RECORD in inside)
@@ -303,11 +303,11 @@ def read_members(place: str) -> tuple[Archive, dict[str, str]]:
             else {}
         )
     if len(roots) != 1:
-        raise UserError(place, f"is not an archive of a study: it has no {RECORD}.", NO_ARCHIVE)
+        raise UserError(path, f"is not an archive of a study: it has no {RECORD}.", NO_ARCHIVE)
     for name in (NOTE, _UNPACKED):
         inside.pop(name, None)
     if not archive.is_folder:
-        check_names(place, archive.names)
+        check_names(path, archive.names)
     return archive, inside
 
 
@@ -383,19 +383,19 @@ def _with_own(
     }
 
 
-def unpack(place: str, note: Path, kept: Collection[str] = ()) -> None:
+def unpack(source: str, note: Path, kept: Collection[str] = ()) -> None:
     """Put what an archive holds of a study into the study's folder, all of it or nothing.
 
     Args:
-        place: a ZIP; or the folder itself, where everything is there.
+        source: a ZIP; or the folder itself, where everything is there.
         note: file in the folder that says where it is from, written last.
         kept: tables and figures that are taken over as they were drawn.
 
     Raises:
         UserError: something in the archive is damaged.
     """
-    archive, inside = read_members(place)
-    record = Record.parse(archive.read(inside[RECORD]), f"{place}: {RECORD}")
+    archive, inside = read_members(source)
+    record = Record.parse(archive.read(inside[RECORD]), f"{source}: {RECORD}")
     root, has_password = note.parent, bool(os.environ.get(VARIABLE))
     root.mkdir(parents=True, exist_ok=True)
     drawn = {name: inside[name] for name in inside if _is_drawn(name)}
@@ -416,8 +416,8 @@ def unpack(place: str, note: Path, kept: Collection[str] = ()) -> None:
         contents[trained_file(model)] = json.dumps(facts).encode()
     origin = {
         "study": record.study["study"],
-        "archive": Path(place).name,
-        "sha256": digest_file(root / RECORD if archive.is_folder else place),
+        "archive": Path(source).name,
+        "sha256": digest_file(root / RECORD if archive.is_folder else source),
         "release": record.release,
         "unpacked": sorted({*copied, *contents}),
         "as_drawn": sorted(map(str, kept)),
@@ -428,8 +428,8 @@ def unpack(place: str, note: Path, kept: Collection[str] = ()) -> None:
         },
     }
     text = json.dumps(origin, indent=1, ensure_ascii=False) + "\n"
-    check_names(place, {*copied, *contents})
-    _refuse_bomb(place, sum(archive.size_of(inside[name]) for name in copied), root)
+    check_names(source, {*copied, *contents})
+    _refuse_bomb(source, sum(archive.size_of(inside[name]) for name in copied), root)
     with tempfile.TemporaryDirectory(prefix=".", suffix=".part", dir=root) as scratch:
         write_members(Path(scratch), contents.items())
         for name in copied:

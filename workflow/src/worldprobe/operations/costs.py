@@ -162,7 +162,7 @@ def _requests(study: Study, registry: Registry, models: Iterable[str]) -> Iterat
 
 
 def _downloads(registry: Registry, models: Iterable[str], files: Collection[str]) -> Iterator[str]:
-    """What is still to be downloaded, where to, and the terms that must have been accepted."""
+    """The downloads still to be made, where to, and the terms that must have been accepted."""
     weights = {  # several cards may be of one checkpoint
         (registry[model]["checkpoint"], registry[model]["revision"]): registry[model]["parameters"]
         for model in models

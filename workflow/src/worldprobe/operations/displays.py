@@ -1,4 +1,4 @@
-"""What tables, figures and report of a run are made from: what its benchmarks declare."""
+"""Inputs of a run's tables, figures and report, as its benchmarks declare them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the jobs of a run find in their environment: the code, and the facts of the site."""
+"""The environment of a run's jobs: the code, and the facts of the site."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from worldprobe.paths import PACKAGE, REPOSITORY
 
 
 def prepare_jobs(deployed_by: Collection[str]) -> str:
-    """What each job's shell begins with: where the code and its Python are.
+    """The first line of each job's shell: where the code and its Python are.
 
     Args:
         deployed_by: how Snakemake makes environments of rules (``--sdm``).

@@ -27,7 +27,7 @@ from pydantic import (
 )
 
 from worldprobe.errors import UserError, did_you_mean, raise_all
-from worldprobe.settings.documents import Keys, Source, dotted, in_order, place, read_yaml
+from worldprobe.settings.documents import Keys, Source, dotted, find_line, in_order, read_yaml
 
 #: What is wrong with settings that fit their class: the key within the block, the problem, the fix.
 Finding = tuple[Keys, str, str]
@@ -291,7 +291,7 @@ def _resolved(part: Any, root: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def meaning(part: Mapping[str, Any], whole: bool = False) -> str:
-    """What a key means: the first sentence, or the whole text."""
+    """The meaning of a key: the first sentence, or the whole text."""
     text = " ".join(str(part.get("description", "")).split())
     return text if whole else re.split(r"(?<=\.) (?=[A-Z`])", text, maxsplit=1)[0]
 
@@ -349,7 +349,9 @@ def values_in_words(part: Mapping[str, Any]) -> str:
 
 
 def _found(keys: Keys, problem: str, fix: str, sources: Sequence[Source]) -> UserError:
-    return UserError(place(keys, sources), f"{dotted(keys)}: {problem}" if keys else problem, fix)
+    return UserError(
+        find_line(keys, sources), f"{dotted(keys)}: {problem}" if keys else problem, fix
+    )
 
 
 def complaint(error: Any, kind: type[BaseModel], sources: Sequence[Source]) -> UserError:

@@ -59,7 +59,7 @@ class Source:
     document: Any
     lines: Mapping[Keys, int] = field(default_factory=dict)
 
-    def place(self, keys: Keys) -> str | None:
+    def find_line(self, keys: Keys) -> str | None:
         """``file, line N`` of a key, or None where this source does not set it."""
         if not self.lines:
             return self.name if keys and _reaches(self.document, keys) else None
@@ -211,10 +211,10 @@ def dotted(keys: Keys) -> str:
     )
 
 
-def place(keys: Keys, sources: Sequence[Source], default: str = "configuration") -> str:
+def find_line(keys: Keys, sources: Sequence[Source], default: str = "configuration") -> str:
     """The strongest source that sets the key; where none does, the nearest key above it."""
     places = (
-        source.place(keys[:length])
+        source.find_line(keys[:length])
         for length in range(len(keys), -1, -1)
         for source in reversed(sources)
     )

@@ -26,7 +26,7 @@ from worldprobe.settings.blocks import (
     option_words,
     parse,
 )
-from worldprobe.settings.documents import Source, place, read_yaml
+from worldprobe.settings.documents import Source, find_line, read_yaml
 from worldprobe.settings.study import extended
 
 #: Keys that do something with some engines only, which say which (``engines.EngineType.keys``).
@@ -381,7 +381,7 @@ def model_problems(
     """
     shown: dict[str, str] = {}
     for number, model in enumerate(models):
-        where = place(("models", number), sources, default="models")
+        where = find_line(("models", number), sources, default="models")
         if model not in registry:
             near = did_you_mean(model, registry, "; it has no similar name.")
             yield UserError(

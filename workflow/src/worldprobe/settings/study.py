@@ -29,7 +29,7 @@ from worldprobe.settings.blocks import (
     parse,
     schema_at,
 )
-from worldprobe.settings.documents import Keys, Source, dotted, parse_yaml, place, read_yaml
+from worldprobe.settings.documents import Keys, Source, dotted, find_line, parse_yaml, read_yaml
 
 #: The classes of the blocks that benchmarks have in a configuration, given the benchmarks that it
 #: names, if it names any.
@@ -52,7 +52,7 @@ def _is_date(text: str) -> bool:
 
 
 class Report(Block):
-    """What the report shows besides tables and figures."""
+    """Parts of the report besides tables and figures."""
 
     notebooks: Distinct[Text] = [
         "1_explore_failures_by_concept",
@@ -106,7 +106,7 @@ class Controls(TokenizerSettings, CorpusSettings):
 
 
 class SharedSettings(Block):
-    """What is set for all benchmarks of a study."""
+    """Settings of all benchmarks of a study."""
 
     study: str = Field("default", pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=60)
     """Name of the study, of letters, digits, dashes and underscores. Its results are in
@@ -271,7 +271,9 @@ def _class_for(
             raise
         keys = ("benchmarks", named[0])
         raise UserError(
-            place(keys, sources), f"{dotted(keys)}: {entries[named[0]]} {error.problem}", error.fix
+            find_line(keys, sources),
+            f"{dotted(keys)}: {entries[named[0]]} {error.problem}",
+            error.fix,
         ) from error
 
 

@@ -112,21 +112,22 @@ def reliabilities(
     return by_model.reindex(roster.in_order(counted))
 
 
-def say_reliability(found: pd.Series[float], roster: Roster) -> str:
+def say_reliability(reliability: pd.Series[float], roster: Roster) -> str:
     """How reliably domains differ, as a sentence, and what follows for their order."""
-    if found.empty:
+    if reliability.empty:
         return (
             "Split-half reliability of domains: not known (too few pairs of concepts), so they are"
             " in the order of the materials."
         )
     show = decimals(2)
-    numbers = f"{show(found.min())} to {show(found.max())}, median {show(found.median())}"
-    if len(found) <= MOST_LISTED:
+    ends = f"{show(reliability.min())} to {show(reliability.max())}"
+    numbers = f"{ends}, median {show(reliability.median())}"
+    if len(reliability) <= MOST_LISTED:
         numbers = ", ".join(
-            f"{roster[str(model)].name} {show(value)}" for model, value in found.items()
+            f"{roster[str(model)].name} {show(value)}" for model, value in reliability.items()
         )
     sentence = f"Split-half reliability of domains: {numbers}."
-    if are_reliable(found):
+    if are_reliable(reliability):
         return sentence
     return (
         f"{sentence} Below {RELIABLE:g}, domains do not differ reliably; they are in the order of"
@@ -134,9 +135,9 @@ def say_reliability(found: pd.Series[float], roster: Roster) -> str:
     )
 
 
-def are_reliable(found: pd.Series[float]) -> bool:
+def are_reliable(reliability: pd.Series[float]) -> bool:
     """Whether domains may be sorted, by the median of ``reliabilities``."""
-    return bool(len(found) and found.median() >= RELIABLE)
+    return bool(len(reliability) and reliability.median() >= RELIABLE)
 
 
 def domain_order(

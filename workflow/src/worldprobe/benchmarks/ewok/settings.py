@@ -323,7 +323,7 @@ class MixedModel(Block):
 
 
 class Condition(Block):
-    """What one condition changes."""
+    """Changes of one condition."""
 
     title: Annotated[str, Field(pattern=r"^[^-\s]")] | None = absent()
     """Name of the condition in tables and figures, beginning with neither a blank nor a dash;
@@ -344,7 +344,7 @@ ConditionName = Annotated[
 
 
 class Ewok(Block):
-    """What a study asks with EWoK (arXiv 2405.09605)."""
+    """Settings of EWoK (arXiv 2405.09605)."""
 
     materials: Materials = Materials()
     items: Items = Items()

@@ -17,15 +17,15 @@ class KnownRule:
 
     Attributes:
         name: checkpoint of its card; as a model it is called ``rule_NAME``.
-        place: "module:attribute" of a function that answers a ``Statement`` and its text.
+        function: "module:attribute" of a function that answers a ``Statement`` and its text.
         meaning: what it does, for the report.
         baseline: how evaluations name it among their baselines; "": it is none, since it combines
             clauses or looks at none.
-        learns: the place makes the function from the skins of the trials instead.
+        learns: it makes the function from the skins of the trials instead.
     """
 
     name: str
-    place: str
+    function: str
     meaning: str
     baseline: str = ""
     learns: bool = False

@@ -1,4 +1,4 @@
-"""What each model reaches: against chance and rules, its response biases, and how its replies were
+"""Tables of each model: against chance and rules, its response biases, and how its replies were
 read; the page shows them, that of ``evaluate``, too.
 """
 

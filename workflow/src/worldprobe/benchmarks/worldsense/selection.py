@@ -56,13 +56,13 @@ PROMPTING_NAMES = {
 KEY = ["condition", "eval_type", "model"]
 
 
-def rank_of_name(known: tuple[str, ...], name: str) -> tuple[int, str]:
+def rank_of_name(order: tuple[str, ...], name: str) -> tuple[int, str]:
     """Where a name belongs: in the known order, others by name after it.
 
     >>> sorted(["x", "cot", "basic"], key=lambda name: rank_of_name(PROMPTINGS, name))
     ['basic', 'cot', 'x']
     """
-    return (known.index(name) if name in known else len(known), name)
+    return (order.index(name) if name in order else len(order), name)
 
 
 def main_set(summaries: pd.DataFrame) -> str:

@@ -139,7 +139,7 @@ class Subset(Block):
 
 
 class WorldSense(Subset):
-    """What a study asks with WorldSense (arXiv 2311.15930)."""
+    """Settings of WorldSense (arXiv 2311.15930)."""
 
     sets: Annotated[Distinct[SetName], Field(min_length=1)] = ["test"]
     """Sets of trials that the study generates; models are asked about all except those for

@@ -21,8 +21,8 @@ from typing import Any, TypeVar
 from worldprobe.errors import UserError, did_you_mean, printable
 from worldprobe.files import check_address
 from worldprobe.log import LOGGER, SECONDS_BETWEEN_LINES
+from worldprobe.models.server import KEY_VARIABLE, LOOPBACK
 
-KEY_VARIABLE = "OPENAI_API_KEY"
 #: Where conversations are asked, below the base URL.
 CHAT_PATH = "/chat/completions"
 #: Requests in flight.
@@ -33,7 +33,6 @@ ATTEMPTS = 8
 TIMEOUT = 300.0
 #: Seconds that questions in flight may still take after one has failed for good.
 SECONDS_FOR_THE_LAST = 2.0
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 #: How a refusal says that a stream of events must be asked for; nothing else of its words is read.
 WANTS_STREAM = re.compile(
     r"only\W+(?:\w+\W+){0,2}stream|stream\W{0,5}true|requires? stream", re.IGNORECASE

@@ -17,7 +17,7 @@ from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.benchmarks.ewok.settings import FillingSettings
 from worldprobe.benchmarks.ewok.study import chosen_mode
 from worldprobe.cli import options
-from worldprobe.cli.options import password as password_of
+from worldprobe.cli.options import read_password
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file, whole_file
 from worldprobe.log import LOGGER
@@ -259,7 +259,7 @@ def gather(
         )
     frames = [read_table(path, Items) for path in versions]
     made = gather_provenance([(str(path), read_provenance(path)) for path in versions])
-    source = MaterialsFiles(materials, password_of(password)) if materials else None
+    source = MaterialsFiles(materials, read_password(password)) if materials else None
     if source is not None and source.digest() != made.inputs.get("materials"):
         raise UserError(
             materials, "the versions were filled from other materials.", "Give the same materials."
@@ -315,7 +315,7 @@ def import_(source: Path, /, *, password: options.Password = None, out: Path) ->
     from worldprobe.benchmarks.ewok.materials.official_files import RELEASE_CANARY, read_items
     from worldprobe.contracts import write_table
 
-    word = password_of(password) or os.environ.get(EXPORT_VARIABLE)
+    word = read_password(password) or os.environ.get(EXPORT_VARIABLE)
     if _copy_of_export(source, word, out):
         LOGGER.info("the items table that was exported: %s", out)
         return

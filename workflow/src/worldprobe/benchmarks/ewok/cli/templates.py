@@ -12,7 +12,7 @@ from worldprobe import methods
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.benchmarks.ewok.study import chosen_mode
 from worldprobe.cli import options
-from worldprobe.cli.options import password as password_of
+from worldprobe.cli.options import read_password
 from worldprobe.log import LOGGER
 from worldprobe.paths import materials_place
 from worldprobe.provenance import made
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 templates = App(name="templates", help="Compile materials into templates.")
 
 
-def read_and_check(place: str, password: str | None, compat: bool) -> Materials:
+def read_and_check(folder: str, password: str | None, compat: bool) -> Materials:
     """The materials that a command names, free of errors."""
     from worldprobe.benchmarks.ewok.materials.check import check_materials
     from worldprobe.benchmarks.ewok.materials.materials import read_materials
 
     materials = read_materials(
-        materials_place(place),
+        materials_place(folder),
         ORIGINAL if compat else RIGHT,
-        password_of(password),
+        read_password(password),
         is_lenient=compat,
     )
     check_materials(materials)

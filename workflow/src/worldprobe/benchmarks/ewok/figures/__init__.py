@@ -1,3 +1,3 @@
-"""Figures: each module has ``tidy`` (contract tables -> one tidy table) and ``draw`` (that table ->
-a matplotlib figure).
+"""Figures: each is a function of tables that gives one tidy table, and a second one, ``drawn_by``,
+that draws it.
 """

@@ -100,7 +100,7 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
     """The figure from its tidy table.
 
     Args:
-        frame: as ``tidy`` makes it.
+        frame: as ``accuracy_by_domain`` makes it.
         width: "single" (three panels a row) or "double" (four).
     """
     panels = list(dict.fromkeys(frame.panel))

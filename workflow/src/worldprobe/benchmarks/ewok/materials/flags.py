@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.materials.marks import digest_templates as keys_of
+from worldprobe.benchmarks.ewok.materials.marks import digest_templates
 from worldprobe.benchmarks.ewok.materials.release_filter import exchange_targets
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.commented_csv import read_frame
@@ -120,4 +120,4 @@ def apply_flags(items: pd.DataFrame, flags: pd.DataFrame) -> pd.DataFrame:
 
 def template_keys(templates: pd.DataFrame) -> dict[str, str]:
     """Template id -> key."""
-    return dict(zip(templates["template_id"], keys_of(templates), strict=True))
+    return dict(zip(templates["template_id"], digest_templates(templates), strict=True))

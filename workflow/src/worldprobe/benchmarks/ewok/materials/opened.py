@@ -40,14 +40,14 @@ class Swap:
 
 def parse_swaps(
     options: Sequence[str],
-    known: Sequence[str],
+    classes: Sequence[str],
     columns: Mapping[str, Mapping[str, Collection[str]]] | None = None,
 ) -> list[Swap]:
     """Swaps as the command line gives them; one option may contain several, separated by commas.
 
     Args:
         options: e.g. ``["agent->agent:western=false,object->nonword"]``.
-        known: the filler classes there are.
+        classes: the filler classes there are.
         columns: class -> what its fillers can be restricted by -> the values that occur; a swap to
             another class keeps the restrictions that it knows. None: restrictions are not checked.
 
@@ -73,9 +73,9 @@ def parse_swaps(
                     'Write e.g. "object->nonword", in quotes.',
                 )
             for name in (source, target.partition(":")[0]):
-                if name not in known:
+                if name not in classes:
                     near = did_you_mean(
-                        name, known, f"; the classes are {', '.join(sorted(known))}."
+                        name, classes, f"; the classes are {', '.join(sorted(classes))}."
                     )
                     raise UserError(
                         f"--swap {text}",

@@ -1,5 +1,5 @@
-"""What each model reaches: against chance, by domain, by type of context and by way of asking; the
-tables of a page about one or two models, which ``evaluate`` prints, too.
+"""Tables of each model: against chance, by domain, by type of context and by way of asking; the
+page shows them, that of ``evaluate``, too.
 """
 
 from __future__ import annotations

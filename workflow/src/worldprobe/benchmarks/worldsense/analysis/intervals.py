@@ -61,7 +61,7 @@ def spread_of_means(
 def _of_cores(
     codes: dict[str, np.ndarray], present: np.ndarray, values: np.ndarray, share: np.ndarray
 ) -> list[VarianceComponent]:
-    """What abstract problems add to the variance between skins."""
+    """The part of the variance that abstract problems add to that between skins."""
     skin, core, stratum = (
         np.unique(codes[name][present], return_inverse=True)[1].reshape(-1)
         for name in ("skin", "core", "stratum")

@@ -281,7 +281,7 @@ class RuleEngine:
 
     def __init__(self, name: str, skins: Sequence[Skin]) -> None:
         rule = known_rules()[name]
-        self.rule = load(rule.place)(skins) if rule.learns else load(rule.place)
+        self.rule = load(rule.function)(skins) if rule.learns else load(rule.function)
         self.facts = EngineFacts(
             checkpoint=name,
             revision=None,

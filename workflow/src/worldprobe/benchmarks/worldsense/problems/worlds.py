@@ -111,24 +111,24 @@ def rename(relation: Relation, names: Sequence[int]) -> Relation:
     return Relation(relation.kind, tuple(names[e] if e >= 0 else e for e in relation.entities))
 
 
-def holds(relation: Relation, place: Sequence[int]) -> bool:
+def holds(relation: Relation, position: Sequence[int]) -> bool:
     """Whether a relation is true in one world.
 
     Args:
         relation: any but a foreign one.
-        place: place of each entity in the order (linear kinds), or its direction, 0 or 1 (planar
+        position: place of each entity in the order (linear kinds), or its direction, 0 or 1 (planar
             kinds).
     """
     kind, entities = relation
-    at = [place[e] for e in entities]
+    at = [position[e] for e in entities]
     if kind == "before":
         return at[0] < at[1]
     if kind == "between":
         return (at[1] < at[0]) != (at[2] < at[0])
     if kind == "first":
-        return at[0] == min(place)
+        return at[0] == min(position)
     if kind == "last":
-        return at[0] == max(place)
+        return at[0] == max(position)
     if kind == "parallel":
         return at[0] == at[1]
     if kind == "perpendicular":

@@ -26,7 +26,7 @@ from worldprobe.log import LOGGER
 from worldprobe.paths import RESOURCES
 from worldprobe.settings import Source, check, read_yaml
 from worldprobe.settings.blocks import Block, Text, absent
-from worldprobe.settings.documents import dotted, find_decomposed, place
+from worldprobe.settings.documents import dotted, find_decomposed, find_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -407,7 +407,7 @@ def faults_between(sources: Sequence[Source]) -> Iterator[tuple[Source, Fault]]:
 def at_key(source: Source, fault: Fault) -> UserError:
     """A fault with its file, and the line of its key or of what would contain it."""
     keys, problem, fix = fault
-    return UserError(place(keys, [source]), f"{dotted(keys)}: {problem}", fix)
+    return UserError(find_line(keys, [source]), f"{dotted(keys)}: {problem}", fix)
 
 
 FOLDER = RESOURCES / "skins"
