@@ -93,10 +93,10 @@ def _of_one(rng: np.random.Generator, sd: float, versions: int, seed: int) -> di
 
 @table(quick=10, page=200)
 def reliability(n: int) -> pd.DataFrame:
-    """The estimate beside the true reliability, which is the squared correlation with the truth."""
+    """The estimate beside the true reliability: the share of the truth in the variance."""
     rows = []
     for n_domains, sd in ((13, 0.0), (13, 0.1), (13, 0.2), (13, 0.4), (11, 0.0), (5, 0.0)):
-        rng, estimates, true = np.random.default_rng([n_domains, int(10 * sd)]), [], []
+        rng, estimates, spreads = np.random.default_rng([n_domains, int(10 * sd)]), [], []
         group = np.repeat(np.arange(n_domains), 28)
         for seed in range(n):
             middle = 0.3 + sd * rng.standard_normal(n_domains)
@@ -104,12 +104,13 @@ def reliability(n: int) -> pd.DataFrame:
             means = accuracies(rng, log_odds).mean(axis=2)
             estimates.append(split_half(means, np.full(means.shape, 6), group, seed)[0])
             shown = means[0].reshape(n_domains, -1).mean(axis=1)
-            true.append(np.corrcoef(shown, middle)[0, 1] ** 2 if sd else 0.0)
+            truth = [mean_of(one, INSIDE.whole) for one in middle]
+            spreads.append((np.var(truth), np.var(shown)))
         rows.append(
             {
                 "domains": n_domains,
                 "differ by (log odds)": sd,
-                "true reliability": f"{np.mean(true):.2f}",
+                "true reliability": f"{np.divide(*np.mean(spreads, axis=0)):.2f}",
                 "mean estimate": f"{np.mean(estimates):.2f}",
                 "at least 0.5": percent(np.mean(np.array(estimates) >= 0.5), 0),
             }
