@@ -56,11 +56,11 @@ def test_a_study_is_drawn_byte_for_byte_without_its_models(
     archive = f"archive={finished_pairs / 'mine.zip'}"
     done = draw(tmp_path / "empty", "--config", archive)
     check_success(done)
-    assert jobs(done) == {"unpack_archive": 1, "print_table": 2, "build_report": 1, "all": 1}
+    assert jobs(done) == {"unpack_archive": 1, "print_table": 3, "build_report": 1, "all": 1}
     own = finished_pairs / "results" / "mine"
     assert shown(tmp_path / "empty" / "results" / "mine") == shown(own)
     assert "Study mine, from mine.zip" in done.stderr
-    assert "9 of 9 files of tables, figures and report are byte for byte" in done.stderr
+    assert "13 of 13 files of tables, figures and report are byte for byte" in done.stderr
 
 
 def test_an_archive_without_comparisons_is_drawn_without_the_sentences_about_them(
@@ -107,9 +107,9 @@ def test_a_copied_folder_is_drawn_again_and_a_name_changes_what_shows_it(
     (tmp_path / "copy" / "own.yaml").write_text(json.dumps(own))
     done = draw(tmp_path / "copy", "--config", "archive=results/mine", "registry=own.yaml")
     check_success(done)
-    assert jobs(done) == {"unpack_archive": 1, "print_table": 2, "build_report": 1, "all": 1}
+    assert jobs(done) == {"unpack_archive": 1, "print_table": 3, "build_report": 1, "all": 1}
     assert "Second" in (tmp_path / "copy/results/mine/small/tables/accuracy.csv").read_text()
-    assert "0 of 9 files" in done.stderr
+    assert "0 of 13 files" in done.stderr
 
 
 def test_what_is_no_archive_is_one_error_and_plans_nothing(

@@ -20,10 +20,10 @@ rule unpack_archive:
     conda:
         "../../envs/analysis.yaml"
     params:
-        place=this_run.archive.place,
+        archive=this_run.archive.path,
         as_drawn=options(as_drawn=this_run.as_drawn),
         code=digest_code(),
     message:
-        f"Study {study['study']}, from {this_run.archive.place}"
+        f"Study {study['study']}, from {this_run.archive.path}"
     shell:
-        "worldprobe archive unpack {params.place:q} {params.as_drawn} --out {output.note:q} &> {log:q}"
+        "worldprobe archive unpack {params.archive:q} {params.as_drawn} --out {output.note:q} &> {log:q}"
