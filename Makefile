@@ -2,7 +2,7 @@
 RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs --quiet host reason
 QUICK = not (slow or whole_run or vllm or slurm or survey or release)
 
-.PHONY: reproduce test test-all test-slurm test-survey test-inspect release-check rulegraph numbers settings docs format python
+.PHONY: reproduce test test-all test-slurm test-survey test-inspect release-check rulegraph benchmark numbers settings docs format python
 
 reproduce: python
 	@$(RUN) --quiet all --until fetch_model fetch_baseline --config fetch_again=false || echo "Going on without what could not be fetched."
@@ -45,6 +45,13 @@ rulegraph: python
 	.venv/bin/snakemake --rulegraph dot > resources/rulegraph.dot
 	tred resources/rulegraph.dot | dot -Gsize=7,14 -Granksep=0.35 -Gnodesep=0.15 -Nfontname=Helvetica -Nfontsize=11 \
 		-Nmargin=0.08,0.04 -Nheight=0.25 -Earrowsize=0.6 -Tsvg > resources/rulegraph.svg
+
+# Speed and memory beside other programs, in a few minutes; SIZE=page is what docs/appendix/speed.md prints, once `make numbers` ran.
+SIZE = quick
+benchmark: python
+	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target .venv/benchmark -r envs/requirements-peers.txt
+	for program in scoring prompting building; do \
+		PYTHONPATH=.venv/benchmark .venv/bin/python docs/benchmarks/$$program.py --size $(SIZE) || exit 1; done
 
 # Numbers and pictures of README.md and docs/, from the finished default study; needs Chromium (envs/install-survey).
 numbers: python

@@ -4,7 +4,8 @@ finished one.
 ``python docs/numbers_from_study.py [results/default]`` photographs the report's first screen
 (Chromium), writes the numbers to ``docs/pictures/study.json``, and from there into the marked
 places of the pages, which look like ``<!--study:smollm2_135m.ewok.logprobs-->0.572 (0.545 to
-0.599)<!---->``. A test compares pages and picture with that file.
+0.599)<!---->``. The tables of ``make benchmark SIZE=page`` go the same way. A test compares pages
+and picture with that file.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow" / "src"))
@@ -32,6 +34,8 @@ from worldprobe.errors import UserError  # noqa: E402
 
 PICTURE = "report.png"
 MARK = re.compile(r"<!--study:([\w.]+)-->[^<]*<!---->")
+#: What `make benchmark` found, by the name of its program.
+TABLE = re.compile(r"(<!-- benchmark:(\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 #: Width and height of the report's first screen.
 SCREEN = (1280, 1058)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -73,6 +77,60 @@ def filled(page: str, numbers: Mapping[str, str]) -> str:
         KeyError: a mark names no number.
     """
     return MARK.sub(lambda match: f"<!--study:{match[1]}-->{numbers[match[1]]}<!---->", page)
+
+
+def with_tables(page: str, found: Mapping[str, Mapping[str, Any]]) -> str:
+    """A page with the tables of benchmarks in their places.
+
+    Raises:
+        KeyError: a place is of no benchmark that ran.
+    """
+    return TABLE.sub(lambda match: match[1] + table_of(match[2], found[match[2]]) + match[3], page)
+
+
+def table_of(name: str, found: Mapping[str, Any]) -> str:
+    """A benchmark's rows, and below them what they were measured with.
+
+    >>> print(
+    ...     table_of(
+    ...         "speed",
+    ...         {"date": "2026", "settings": {"size": "page"}, "versions": {}}
+    ...         | {"rows": [{"seconds": 1.5}], "machine": {"threads": 1}},
+    ...     )
+    ... )
+    | seconds |
+    |---|
+    | 1.5 |
+    <BLANKLINE>
+    `docs/benchmarks/speed.py`, size: page; threads: 1; 2026
+    <BLANKLINE>
+    """
+    names = list(found["rows"][0])
+    lines = [names, *(row.values() for row in found["rows"])]
+    table = [f"| {' | '.join(map(str, line))} |\n" for line in lines]
+    facts = ({"size": found["settings"]["size"]}, found["machine"], found["versions"])
+    stated = [", ".join(f"{key}: {value}" for key, value in part.items()) for part in facts if part]
+    below = f"\n`docs/benchmarks/{name}.py`, {'; '.join([*stated, found['date']])}\n"
+    return "".join([table[0], "|" + "---|" * len(names) + "\n", *table[1:], below])
+
+
+def write_benchmarks(folder: Path, root: Path = ROOT) -> None:
+    """The tables of benchmarks that ran in the size of the pages, into ``study.json`` and pages."""
+    place = root / "docs" / "pictures" / "study.json"
+    kept = json.loads(place.read_text(encoding="utf-8"))
+    for path in sorted(folder.glob("*.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["settings"]["size"] == "page":
+            kept.setdefault("benchmarks", {})[path.stem] = found
+    _save(place, kept)
+    for page in pages(root):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(with_tables(text, kept.get("benchmarks", {})), encoding="utf-8")
+
+
+def _save(place: Path, kept: Mapping[str, Any]) -> None:
+    text = json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
+    place.write_text(text, encoding="utf-8")
 
 
 def pages(root: Path) -> list[Path]:
@@ -138,13 +196,12 @@ def write(study: Path, root: Path = ROOT) -> None:
         )
     folder = root / "docs" / "pictures"
     photograph(sources[0], folder / PICTURE)
-    kept = {
+    kept = json.loads((folder / "study.json").read_text(encoding="utf-8"))
+    kept |= {
         "numbers": {key: numbers[key] for key in sorted(marks)},
         "pictures": {PICTURE: digest(folder / PICTURE)},
     }
-    (folder / "study.json").write_text(
-        json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
+    _save(folder / "study.json", kept)
     for page, text in texts.items():
         page.write_text(filled(text, numbers), encoding="utf-8")
 
@@ -162,6 +219,7 @@ def differences(root: Path = ROOT) -> list[str]:
         if (
             not set(MARK.findall(text)) <= kept["numbers"].keys()
             or filled(text, kept["numbers"]) != text
+            or with_tables(text, kept["benchmarks"]) != text
         ):
             found.append(page.name)
     return found
@@ -169,6 +227,7 @@ def differences(root: Path = ROOT) -> list[str]:
 
 if __name__ == "__main__":
     try:
+        write_benchmarks(ROOT / "results" / "benchmarks")
         write(Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "results" / "default"))
     except UserError as error:
         sys.exit(str(error))
