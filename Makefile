@@ -2,7 +2,10 @@
 RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs --quiet host reason
 QUICK = not (slow or whole_run or vllm or slurm or survey or release)
 
-.PHONY: install reproduce test test-all test-slurm test-survey test-inspect release-check rulegraph numbers simulations settings docs format python
+.PHONY: install reproduce test test-all test-slurm test-survey test-inspect release-check rulegraph benchmark numbers simulations settings docs format python
+
+# Of `make benchmark` and `make simulations`: quick, or page, which takes hours and is what the pages show once `make numbers` ran.
+SIZE = quick
 
 # Everything that worldprobe needs, in .venv; what follows installs it too.
 install: python
@@ -50,14 +53,20 @@ rulegraph: python
 	tred resources/rulegraph.dot | dot -Gsize=7,14 -Granksep=0.35 -Gnodesep=0.15 -Nfontname=Helvetica -Nfontsize=11 \
 		-Nmargin=0.08,0.04 -Nheight=0.25 -Earrowsize=0.6 -Tsvg > resources/rulegraph.svg
 
+# Speed and memory beside other programs (docs/appendix/speed.md).
+benchmark: python
+	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target .venv/benchmark -r envs/requirements-peers.txt
+	for program in scoring prompting building; do \
+		PYTHONPATH=.venv/benchmark .venv/bin/python docs/benchmarks/$$program.py --size $(SIZE) || exit 1; done
+
 # Numbers and pictures of README.md and docs/, from the finished default study; needs Chromium (envs/install-survey).
 numbers: python
 	.venv/bin/python docs/numbers_from_study.py results/default
 	.venv/bin/python docs/measured_tables.py
 
-# Simulated studies, of which the methods page and the page of claims have their numbers; SIZE=page takes hours.
+# Simulated studies, of which the methods page and the page of claims have their numbers.
 simulations: python
-	.venv/bin/python docs/simulations --size $(or $(SIZE),quick)
+	.venv/bin/python docs/simulations --size $(SIZE)
 
 settings: python
 	.venv/bin/python docs/reference.py

@@ -10,6 +10,7 @@ import os
 import platform
 import sys
 import time
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -52,16 +53,18 @@ def main() -> None:
         table = made.make(n)
         is_table = isinstance(table, pd.DataFrame)
         facts = {
-            **({"table": table.to_dict("split", index=False)} if is_table else {"numbers": table}),
-            "studies": n,
-            "size": "other" if given.studies else given.size,
-            "seconds": round(time.monotonic() - start),
-            "versions": {p: version(p) for p in ("worldprobe", "numpy", "scipy")},
-            "python": platform.python_version(),
+            "date": datetime.now(UTC).date().isoformat(),
+            "versions": {"Python": platform.python_version()}
+            | {package: version(package) for package in ("worldprobe", "numpy", "scipy")},
+            "settings": {"size": "other" if given.studies else given.size, "studies": n},
+            **({"rows": table.to_dict("records")} if is_table else {"numbers": table}),
         }
-        (given.out / f"{name}.json").write_text(json.dumps(facts, indent=1) + "\n")
+        seconds = round(time.monotonic() - start)
+        (given.out / f"{name}.json").write_text(
+            json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
+        )
         shown = table.to_string(index=False) if is_table else table
-        print(f"{name}: {n} studies, {facts['seconds']} s\n{shown}\n", flush=True)
+        print(f"{name}: {n} studies, {seconds} s\n{shown}\n", flush=True)
 
 
 if __name__ == "__main__":

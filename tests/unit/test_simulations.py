@@ -30,7 +30,7 @@ def test_tables_have_the_columns_of_the_pages(tmp_path: Path) -> None:
     for match in TABLES["TABLE"].finditer(page):
         path = tmp_path / f"{match[1].partition('/')[2]}.json"
         if path.is_file():
-            made = TABLES["markdown"](json.loads(path.read_text())["table"])
+            made = TABLES["markdown"](json.loads(path.read_text())["rows"])
             assert made.splitlines()[:2] == match[0].splitlines()[2:4]
             compared += 1
     assert compared == 3
@@ -38,7 +38,8 @@ def test_tables_have_the_columns_of_the_pages(tmp_path: Path) -> None:
     assert set(facts["numbers"]) == set(
         re.findall(r"simulations/equally_good\.(\w+)", (ROOT / "docs" / "claims.md").read_text())
     )
-    assert {"studies", "size", "versions", "python"} <= facts.keys()
+    assert facts["settings"] == {"size": "other", "studies": 4}
+    assert {"date", "versions"} <= facts.keys()
 
 
 def test_a_table_that_no_program_makes_is_refused(tmp_path: Path) -> None:
@@ -47,19 +48,28 @@ def test_a_table_that_no_program_makes_is_refused(tmp_path: Path) -> None:
     assert "no table coverege" in done.stderr
 
 
-def test_places_of_programs_that_did_not_run_stay() -> None:
-    page = "<!--table:simulations/x-->\n\n| a |\n|---|\n| 1 |\n\n<!--/table-->"
-    assert TABLES["filled"](page, {}) == page
-    facts = {"table": {"columns": ["a"], "data": [["2%"]]}, "studies": 1000, "size": "page"}
-    assert "| 2% |" in TABLES["filled"](page, {"simulations/x": facts})
-    mark = "<!--measured:simulations/x.studies-->0<!---->"
-    assert ">1,000<" in TABLES["filled"](mark, {"simulations/x": facts})
-
-
-def test_a_result_of_a_quick_run_is_no_number_of_a_page(tmp_path: Path) -> None:
-    (tmp_path / "simulations").mkdir()
-    (tmp_path / "simulations" / "x.json").write_text(json.dumps({"size": "quick"}))
-    assert TABLES["read_measured"](tmp_path) == {}
+def test_a_page_has_what_was_measured_at_its_size_and_is_compared_with_it(tmp_path: Path) -> None:
+    """A quick run replaces nothing."""
+    page, results = tmp_path / "docs" / "page.md", tmp_path / "results"
+    (results / "simulations").mkdir(parents=True)
+    (tmp_path / "docs" / "pictures").mkdir(parents=True)
+    page.write_text(
+        "<!--table:simulations/x-->\n\n| b |\n\n<!--/table-->\n"
+        "<!--measured:simulations/x.studies-->0<!---->"
+    )
+    facts = {"settings": {"size": "page", "studies": 1000}, "rows": [{"a": "2%"}]}
+    place = results / "simulations" / "x.json"
+    place.write_text(json.dumps(facts))
+    TABLES["main"](results, tmp_path)
+    text = page.read_text()
+    assert "\n\n| a |\n|---:|\n| 2% |\n\n<!--/table-->" in text
+    assert ">1,000<" in text
+    place.write_text(json.dumps({"settings": {"size": "quick"}, "rows": [{"a": "9%"}]}))
+    TABLES["main"](results, tmp_path)
+    assert page.read_text() == text
+    assert TABLES["differences"](tmp_path) == []
+    page.write_text(text.replace("2%", "3%"))
+    assert TABLES["differences"](tmp_path) == ["page.md"]
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ Each test rebuilds a public report with tiny models: what is refused, or the num
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -277,6 +278,7 @@ def test_a_changed_blob_of_the_hubs_cache_is_noticed_and_an_unchanged_one_is_rea
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("worldprobe.models.weights.LARGE", 0)
+    monkeypatch.setattr("worldprobe.models.weights.TICK", -1.0)
     blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshot"
     blobs.mkdir()
     shutil.copytree(base, snapshot)
@@ -295,6 +297,36 @@ def test_a_changed_blob_of_the_hubs_cache_is_noticed_and_an_unchanged_one_is_rea
     save_file({key: weight + 1 for key, weight in weights.items()}, blob, metadata={"format": "pt"})
     with pytest.raises(UserError, match="not the file that was fetched"):
         checkpoint.digest()
+
+
+def test_a_large_file_is_read_again_once_it_changed_or_notes_are_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each start read weights and GGUF file whole: 1.3 GB of Gemma 3 270M."""
+    from worldprobe.models import weights
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(weights, "LARGE", 3)
+    read: list[str] = []
+    whole = weights.digest_file
+    monkeypatch.setattr(
+        weights, "digest_file", lambda path: (read.append(Path(path).name), whole(path))[1]
+    )
+    large, small = tmp_path / "large", tmp_path / "small"
+    large.write_text("large")
+    small.write_text("s")
+    first = weights.digest_of(large)  # written a moment ago: not yet worth a note
+    monkeypatch.setattr(weights, "TICK", -1.0)
+    assert {first, *(weights.digest_of(large) for _ in range(2))} == {whole(large)}
+    assert read == ["large", "large"]
+    dates = large.stat()
+    large.write_text("other")
+    os.utime(large, ns=(dates.st_atime_ns, dates.st_mtime_ns))  # as its name, size and date are
+    assert weights.digest_of(large) == whole(large) != first
+    assert [weights.digest_of(small) for _ in range(2)] == [whole(small)] * 2
+    shutil.rmtree(tmp_path / "cache" / "worldprobe" / "verified")
+    assert weights.digest_of(large) == whole(large)
+    assert read == ["large"] * 3 + ["small"] * 2 + ["large"]
 
 
 def test_texts_of_full_length_fit_where_positions_begin_behind_the_padding(

@@ -16,9 +16,9 @@ from worldprobe.models.forward import BLOCK
 #: Tokens per forward pass on a CPU, where more brings nothing; the same on every machine, so that
 #: scores are too. A narrow model's operations are too short at the first number, and still fit into
 #: a processor's cache at the second.
-CPU_TOKENS = (1024, 4096)
+CPU_TOKENS = (512, 2048)
 #: Values of a state, times tokens, that one pass takes between the two.
-CPU_VALUES = 1024 * 768
+CPU_VALUES = 512 * 768
 #: Most tokens per forward pass on a GPU.
 GPU_TOKENS = 65_536
 #: Share of a GPU's free memory that activations may take, and that cached keys and values may take.

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from worldprobe.errors import UserError
-from worldprobe.files import digest_file, whole_folder
+from worldprobe.files import whole_folder
 from worldprobe.log import LOGGER
 from worldprobe.models.gguf_file import GgufFile, read_gguf
 from worldprobe.models.packages import alone, cache
+from worldprobe.models.weights import digest_of
 from worldprobe.provenance import made, versions
 
 METHOD = 2
@@ -42,7 +43,7 @@ def imported(path: Path) -> Path:
         UserError: see ``import_file``.
     """
     _require(path)
-    made_from = json.dumps([digest_file(path), METHOD, versions(PACKAGES)])
+    made_from = json.dumps([digest_of(path), METHOD, versions(PACKAGES)])
     digest = hashlib.sha256(made_from.encode()).hexdigest()
     folder = cache() / "models" / f"{path.stem}-{digest[:12]}"
     if not folder.is_dir():
@@ -87,7 +88,7 @@ def import_file(path: Path, out: Path) -> None:
     LOGGER.info("%s: converting GGUF into %s", path, out)
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    digest = digest_file(path)
+    digest = digest_of(path)
     details = {"gguf": {"file": path.name, "quantisation": kind, "sha256": digest}}
     note = made(
         METHOD, packages=PACKAGES, digests={"gguf": digest}, dtype="float32", details=details

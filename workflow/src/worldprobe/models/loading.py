@@ -62,10 +62,14 @@ def load_checkpoint(checkpoint: Checkpoint, dtype: str, device: str = "auto") ->
     import torch
     import transformers
 
-    # Assisted generation, which nothing here asks for, reads a curve with scikit-learn, whose
-    # import takes longer than loading.
-    with mock.patch.object(transformers.utils, "is_sklearn_available", return_value=False):
+    # Assisted generation and the losses of object detection, which nothing here asks for, would
+    # import scikit-learn and SciPy, which takes longer than loading.
+    with (
+        mock.patch.object(transformers.utils, "is_sklearn_available", return_value=False),
+        mock.patch.object(transformers.utils, "is_scipy_available", return_value=False),
+    ):
         importlib.import_module("transformers.generation.candidate_generator")
+        importlib.import_module("transformers.loss.loss_utils")
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     placement = _placement(torch, device)

@@ -11,6 +11,7 @@ import json
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -322,21 +323,24 @@ def unreadable(path: object, error: OSError) -> UserError:
 
 
 def digest_of(path: Path) -> str:
-    """SHA-256 of a file. A large one of the hub's cache, which is named by its digest, is read once
-    for each state that it has.
+    """SHA-256 of a file. A large one is read once for each state that it has (size, dates, inode):
+    a note in this user's cache, in the folder ``verified``, has its digest; without that folder all
+    are read again.
 
     Raises:
         UserError: it cannot be read, or the hub's cache has it under the name of another content.
     """
     blob = path.resolve()
-    if not (path.is_symlink() and re.fullmatch(r"[0-9a-f]{64}", blob.name)):
-        return digest_file(path)
-    facts = blob.stat()
-    state = f"{blob.name} {facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns} {facts.st_ino}"
+    try:
+        facts = blob.stat()
+    except OSError:
+        return digest_file(path)  # which says what is wrong
+    state = f"{facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns} {facts.st_ino}"
     note = cache() / "verified" / hashlib.sha256(str(blob).encode()).hexdigest()[:32]
-    if facts.st_size > LARGE and _text(note) == state:
-        return blob.name
-    if (digest := digest_file(blob)) != blob.name:
+    digest, _, noted = _text(note).partition(" ") if facts.st_size > LARGE else ("", "", "")
+    if noted != state:
+        digest = digest_file(blob)
+    if path.is_symlink() and re.fullmatch(r"[0-9a-f]{64}", blob.name) and digest != blob.name:
         problem = (
             f"is not the file that was fetched: the hub's cache names it {blob.name[:12]}..., its"
             f" SHA-256 is {digest[:12]}...."
@@ -346,12 +350,13 @@ def digest_of(path: Path) -> str:
             " their own."
         )
         raise UserError(path, problem, fix)
-    if facts.st_size > LARGE:
+    # A file that was written a moment ago may be written again within the same tick of the clock.
+    if noted != state and facts.st_size > LARGE and time.time() - facts.st_ctime > TICK:
         with contextlib.suppress(
             OSError, UserError
         ):  # no place for the note: the next process reads the file again
             note.parent.mkdir(parents=True, exist_ok=True)
-            write_text(note, state)
+            write_text(note, f"{digest} {state}")
     return digest
 
 
@@ -364,6 +369,8 @@ def _text(path: Path) -> str:
 
 #: Bytes of a file whose digest is worth a note.
 LARGE = 1 << 20
+#: Seconds after which a file's dates tell whether it was written again.
+TICK = 2.0
 
 #: Method of quantisation -> the package that reads such weights with transformers, and its name for
 #: Python.
