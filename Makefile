@@ -1,8 +1,8 @@
 # Every line is a command that README.md or docs/ show too.
 RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs --quiet host reason
-QUICK = not (slow or whole_run or vllm or slurm or survey or release)
+QUICK = not (slow or whole_run or rehearsal or vllm or slurm or survey or release)
 
-.PHONY: install reproduce test test-all test-slurm test-survey test-inspect release-check rulegraph benchmark numbers simulations settings docs format python
+.PHONY: install reproduce test test-all test-rehearsal test-slurm test-survey test-inspect release-check rulegraph benchmark numbers simulations settings docs format python
 
 # Of `make benchmark` and `make simulations`: quick, or page, which takes hours and is what the pages show once `make numbers` ran.
 SIZE = quick
@@ -31,6 +31,11 @@ test-all: python
 	envs/install-survey
 	.venv/bin/pytest -n auto --maxprocesses 4 -m "not slurm"
 	$(MAKE) test-inspect
+
+# The papers' configuration, to its last figure.
+test-rehearsal: python
+	@envs/install-r || true
+	.venv/bin/pytest -m rehearsal $(AGAIN) tests/workflow
 
 test-slurm: python
 	WORLDPROBE_INSTALL_SLURM=1 .venv/bin/pytest -m slurm $(AGAIN) tests/workflow
