@@ -71,22 +71,24 @@ def measured_with(name: str, facts: Mapping[str, Any]) -> str:
 
 
 def filled(page: str, measured: Mapping[str, Mapping[str, Any]]) -> str:
-    """A page with what was measured in its marked places.
+    """A page with what was measured in its marked places; those of programs that did not run stay.
 
     >>> filled("<!--measured:a/b.c-->0<!---->", {"a/b": {"numbers": {"c": "5%"}}})
     '<!--measured:a/b.c-->5%<!---->'
 
     Raises:
-        KeyError: a mark is of no program that ran at the page's size, or of no number of it.
+        KeyError: a mark names a number that its program does not write.
     """
 
     def table(match: re.Match[str]) -> str:
-        facts = measured[match[1]]
+        if (facts := measured.get(match[1])) is None:
+            return match[0]
         text = markdown(facts["rows"]) + measured_with(match[1], facts)
         return f"<!--table:{match[1]}-->\n\n{text}\n\n<!--/table-->"
 
     def number(match: re.Match[str]) -> str:
-        facts = measured[match[1]]
+        if (facts := measured.get(match[1])) is None:
+            return match[0]
         is_studies = match[2] == "studies"
         shown = f"{facts['settings']['studies']:,}" if is_studies else facts["numbers"][match[2]]
         return f"<!--measured:{match[1]}.{match[2]}-->{shown}<!---->"

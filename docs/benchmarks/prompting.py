@@ -15,7 +15,7 @@ CHOICE, LIKERT = "choice_constrained_two", "likert_constrained_two"
 SIZES = {
     "tiny": {"cases": [["tiny", CHOICE, 1], ["tiny", "worldsense", 2]], "rounds": 1},
     "quick": {"cases": [["gpt2", CHOICE, 2], ["gpt2", LIKERT, 1], ["gpt2", "worldsense", 10]]},
-    "page": {"cases": [["gpt2", CHOICE, 10], ["gpt2", LIKERT, 5], ["gpt2", "worldsense", 50]]},
+    "page": {"cases": [["gpt2", CHOICE, 5], ["gpt2", LIKERT, 2], ["gpt2", "worldsense", 50]]},
 }
 SIZES["quick"] |= {"rounds": 3, "chats": 2}
 SIZES["page"] |= {"rounds": 3, "chats": 8}

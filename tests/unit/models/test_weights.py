@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -327,6 +329,19 @@ def test_a_large_file_is_read_again_once_it_changed_or_notes_are_deleted(
     shutil.rmtree(tmp_path / "cache" / "worldprobe" / "verified")
     assert weights.digest_of(large) == whole(large)
     assert read == ["large"] * 3 + ["small"] * 2 + ["large"]
+
+
+def test_a_start_imports_no_statistics_and_looks_rarely_for_garbage(base: Path) -> None:
+    """SciPy came with losses of object detection; the garbage of a large vocabulary, which has
+    none, took a fifth of a start.
+    """
+    code = (
+        "import gc, sys; from worldprobe.cli import main; main(['--version'])\n"
+        "assert gc.get_threshold()[0] >= 100_000\n"
+        "from worldprobe.models.transformers_engine import open_engine; open_engine(sys.argv[1])\n"
+        "assert not {'scipy', 'sklearn'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", code, str(base)], check=True)
 
 
 def test_texts_of_full_length_fit_where_positions_begin_behind_the_padding(
