@@ -117,7 +117,7 @@ def located(url: str, command: str = "models fetch --checkpoint") -> Path:
         raise UserError(
             url,
             "was not fetched (scoring never goes online).",
-            f'Fetch it: worldprobe {command} "{url}"',
+            f'Fetch it: worldprobe {command} "{url}", or a model of the registry by its name.',
         )
     return path
 
