@@ -96,9 +96,9 @@ def main() -> None:
                 for j, second in enumerate(panels[b].series["model"]):
                     r = float(np.corrcoef(means[a][i], means[b][j])[0, 1])
                     both = reliabilities[a][i], reliabilities[b][j]
-                    true = f", true {r / math.sqrt(both[0] * both[1]):.2f}" * (
-                        min(both) >= RELIABLE
-                    )
+                    true = ""
+                    if min(both) >= RELIABLE:
+                        true = f", true {r / math.sqrt(both[0] * both[1]):.2f}"
                     names = f"items {a + 1} of {first}, items {b + 1} of {second}"
                     print(f"{metric}, {names}: {interval(r, len(keep))}{true}")
 
