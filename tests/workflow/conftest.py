@@ -138,8 +138,10 @@ def experiment(
     """A function: name of an experiment -> its plan, which is made once."""
 
     def planned(name: str) -> subprocess.CompletedProcess[str]:
-        files = (repository / "config" / "experiments" / f"{name}.yaml",)
         folder = tmp_path_factory.mktemp(name)
+        accepted = folder / "accepted.yaml"
+        accepted.write_text("accept_terms: [gemma]\n")
+        files = (repository / "config" / "experiments" / f"{name}.yaml", accepted)
         return snakemake(folder, "--dry-run", "--printshellcmds", configuration=files)
 
     return cache(planned)

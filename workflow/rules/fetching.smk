@@ -70,7 +70,7 @@ rule fetch_model:
     resources:
         **this_run.patience(),
     params:
-        source=by_wildcard("model", this_run.source_words),
+        source=by_wildcard("model", this_run.fetching_words),
     message:
         "Fetching {wildcards.model} ({params.source})"
     shell:

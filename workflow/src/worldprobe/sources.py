@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 from pydantic import Field, RootModel
 
@@ -27,10 +27,9 @@ from worldprobe.files import check_address, whole_file, write_text
 from worldprobe.log import LOGGER
 from worldprobe.paths import LISTING, shipped_file
 from worldprobe.settings import Block, Finding, parse, read_yaml
-from worldprobe.settings.blocks import Count, Distinct, Text
+from worldprobe.settings.blocks import Count, Digest, Distinct, Text
 
 BLOCK = 1 << 20
-Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class Download(Block):

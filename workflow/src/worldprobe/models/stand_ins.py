@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Architectures whose tokenizers are of SentencePiece's kind and put a start token before a text;
 #: those of the others split into bytes and put none.
-WITH_START = frozenset({"gemma", "llama", "mistral", "mixtral"})
+WITH_START = frozenset({"gemma", "gemma3_text", "llama", "mistral", "mixtral"})
 #: What prompts ask for, as one token each where the tokenizer has it.
 ANSWERS = frozenset(["1", "2", "3", "4", "5", "TRUE", "FALSE", "POSSIBLE", "IMPOSSIBLE"])
 #: Says in a model's folder what made it.

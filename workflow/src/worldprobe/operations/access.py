@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from worldprobe import engines
 from worldprobe.models.checkpoint import HUB, HUB_PREFIX, availability, folder_of
 from worldprobe.models.engine_types import TOKEN_VARIABLE
-from worldprobe.models.packages import PREFIX
+from worldprobe.models.packages import PREFIX, parse_package_url
 from worldprobe.models.server import LOOPBACK
 from worldprobe.operations.settings import is_made
 from worldprobe.settings.registry import REHEARSAL_ENDPOINT
@@ -38,8 +38,20 @@ def has_credential(variable: str) -> bool:
     return get_token() is not None
 
 
-def refusal(card: Mapping[str, Any]) -> str:
-    """Why a model cannot be had, in words that say what to do; nothing where nobody knows yet."""
+def refusal(card: Mapping[str, Any], accepted: Collection[str] = ()) -> str:
+    """Why a model cannot be had, in words that say what to do; nothing where nobody knows yet.
+
+    Args:
+        card: the model's registry entry.
+        accepted: names of owners' terms that the study accepts.
+    """
+    terms = card.get("terms")
+    is_refused = terms and not is_made(card) and terms not in accepted
+    if is_refused and not parse_package_url(card["checkpoint"]).local_path.exists():
+        return (
+            f"the terms of its owner are not accepted (`models fetch {card['model']}` says"
+            f" where they are; accept_terms: [{terms}] accepts them)"
+        )
     is_served = engines.of(card).is_remote
     is_elsewhere = (
         card["endpoint"] != REHEARSAL_ENDPOINT

@@ -32,7 +32,7 @@ from worldprobe.operations.resources import (
 from worldprobe.paths import DOWNLOADS, RESULTS, StudyPaths, from_here
 from worldprobe.report.model_names import roster_of
 from worldprobe.settings.blocks import options
-from worldprobe.settings.registry import LOADED, loading_words
+from worldprobe.settings.registry import LOADED, Packaging, loading_words
 from worldprobe.sources import shipped_files
 
 #: What must be known to fetch a model.
@@ -298,6 +298,13 @@ class StudyRun:
         """
         card = self.registry[model]
         return f"{shlex.quote(card['checkpoint'])} {shlex.join(loading_words(card, FETCHED))}"
+
+    def fetching_words(self, model: str) -> str:
+        """The same of a model that is fetched, with what is known of its package."""
+        card = self.registry[model]
+        accepted = self.study["accept_terms"] if card["terms"] else []
+        packaging = options(card, Packaging.model_fields, accept_terms=accepted)
+        return " ".join(filter(None, (self.source_words(model), packaging)))
 
     def engine_environment(self, wildcards: Any) -> str:
         """The conda file of a model's engine, for --sdm conda: vLLM brings its own PyTorch."""

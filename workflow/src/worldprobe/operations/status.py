@@ -33,7 +33,9 @@ def refused(study: Mapping[str, Any], registry: Registry, folder: Path = Path())
         folder: where Snakemake runs.
     """
     reasons = {
-        model: refusal(registry[model]) for model, left in unfinished(study, folder).items() if left
+        model: refusal(registry[model], study["accept_terms"])
+        for model, left in unfinished(study, folder).items()
+        if left
     }
     return {model: why for model, why in reasons.items() if why}
 

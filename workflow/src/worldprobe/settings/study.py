@@ -146,6 +146,11 @@ class SharedSettings(Block):
     missing.
     """
 
+    accept_terms: Distinct[Text] = []
+    """Terms of models' owners that you have read and accept, by the name in the model's card, such
+    as gemma. A study names a model whose terms it does not accept, and goes on without it.
+    """
+
     kept_since: Annotated[str | None, BeforeValidator(_as_text)] = None
     """Date, or date and time: answers that were kept before it are not taken. A job that is forced
     (`--forcerun score`) takes kept answers where this is null.
