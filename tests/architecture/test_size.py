@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "workflow" / "src"
 #: Tokens, and lines of rules: what is measured, and two per cent.
-BOUNDS = {"worldprobe": 337_800, "packages": 529_200, "tests": 328_300, "rules": 2_250}
+BOUNDS = {"worldprobe": 337_300, "packages": 540_400, "tests": 338_500, "rules": 1_890}
 _SKIPPED = {
     tokenize.COMMENT,
     tokenize.NL,
