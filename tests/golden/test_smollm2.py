@@ -12,13 +12,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from command_line import run
+from llama_server import serve
 from worldprobe.benchmarks.ewok.analysis.judge import judge_target_scores
 from worldprobe.benchmarks.ewok.contracts import Items, Responses, TargetScores
 from worldprobe.contracts import read_provenance, read_table, write_table
@@ -159,26 +160,10 @@ def test_vllm_gives_the_same_log_probabilities(
 
 
 @pytest.fixture(scope="session")
-def server(gguf_file: Path) -> Any:
-    """llama.cpp with its OpenAI-style server, of the quantised file itself."""
-    xllamacpp = pytest.importorskip("xllamacpp", reason="llama.cpp (envs/install-python brings it)")
-    parameters = xllamacpp.CommonParams()
-    parameters.model.path, parameters.model_alias, parameters.hostnames, parameters.port = (
-        str(gguf_file),
-        {"smollm2"},
-        ["127.0.0.1"],
-        0,
-    )
-    parameters.n_ctx, parameters.n_parallel, parameters.verbosity, parameters.warmup = (
-        4096,
-        1,
-        -1,
-        False,
-    )
-    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = (
-        1  # several wait for each other by spinning
-    )
-    return xllamacpp.Server(parameters)
+def server(gguf_file: Path) -> Iterator[str]:
+    """The address of llama.cpp's OpenAI-style server, of the quantised file itself."""
+    with serve(gguf_file, "smollm2") as address:
+        yield address
 
 
 @pytest.fixture(scope="session")
@@ -189,14 +174,14 @@ def tokenize(checkpoint: str) -> Callable[[str], list[int]]:
 
 @pytest.mark.parametrize("materials", EDITIONS)
 def test_every_built_in_text_has_the_tokens_of_llama_cpp(
-    materials: str, server: Any, tokenize: Callable[[str], list[int]], tmp_path: Path
+    materials: str, server: str, tokenize: Callable[[str], list[int]], tmp_path: Path
 ) -> None:
     assert run(f"items build {materials} --versions 0-4 --out {tmp_path / 'items.parquet'}") == 0
     rows = read_table(tmp_path / "items.parquet", Items)
     texts = sorted(
         {text for name in ("context1", "context2", "target1", "target2") for text in rows[name]}
     )
-    connection = http.client.HTTPConnection(server.listening_address.removeprefix("http://"))
+    connection = http.client.HTTPConnection(server.removeprefix("http://"))
     for at in range(
         0, len(texts), 500
     ):  # of several texts the server cuts each, and gives all tokens in a row
