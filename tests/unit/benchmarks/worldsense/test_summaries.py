@@ -13,6 +13,7 @@ from command_line import run
 from generated_trials import make_trials, other_answers
 from worldprobe.analysis.reproduction import summary_line
 from worldprobe.benchmark import find_displays
+from worldprobe.benchmarks.worldsense import selection
 from worldprobe.benchmarks.worldsense.analysis.answers import AnswerSeries
 from worldprobe.benchmarks.worldsense.analysis.questions import (
     INVALID,
@@ -295,3 +296,10 @@ def test_every_table_is_printed_and_every_figure_drawn(
     )  # the paper's GPT4, next to ours
     assert "0.756" in (tmp_path / "worldsense_mean_accuracy.md").read_text()
     assert len(pd.read_csv(tmp_path / "worldsense_problems.csv")) > 3
+
+
+def test_a_sample_of_replies_is_not_what_a_model_is_shown_by() -> None:
+    """The first prompting in order, unless it has less than half of the answers."""
+    rows = [("a", "basic", 12), ("a", "constrained", 72), ("b", "basic", 71), ("b", "cot", 72)]
+    summaries = pd.DataFrame(rows, columns=["model", "eval_type", "n"])
+    assert selection.main_promptings(summaries) == {"a": "constrained", "b": "basic"}

@@ -81,7 +81,9 @@ def compose(material: Material) -> Part:
             is_main &= pairs["eval_type"] == pairs[f"model_{side}"].map(main)
         pairs = pairs[is_main]
     compared = compared_in_words(pairs, means, roster, [rule.model for rule in baseline_rules()])
-    values = lead_values(means, compared=compared, is_sample=are_sampled(origins))
+    shown = {None, *promptings.values()}
+    of_shown = [o for o in origins if o.provenance.details.get("prompting") in shown]
+    values = lead_values(means, compared=compared, is_sample=are_sampled(of_shown))
     return Part(
         question=QUESTION,
         lead=_lead(means, values),

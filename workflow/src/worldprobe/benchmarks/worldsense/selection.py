@@ -72,16 +72,15 @@ def main_set(summaries: pd.DataFrame) -> str:
 
 def main_promptings(summaries: pd.DataFrame) -> dict[str, str]:
     """The prompting under which a model is shown where only one is: model -> the first in order
-    that it was asked by.
+    that it was asked by, of those that have not only a sample of its answers.
     """
-    pairs = summaries[["model", "eval_type"]].drop_duplicates().itertuples(index=False)
-    main: dict[str, str] = {}
-    for model, prompting in pairs:
-        if model not in main or rank_of_name(PROMPTINGS, prompting) < rank_of_name(
-            PROMPTINGS, main[model]
-        ):
-            main[model] = prompting
-    return main
+    counts = summaries.groupby(["model", "eval_type"], observed=True)["n"].sum().reset_index()
+    most = counts.groupby("model", observed=True)["n"].transform("max")
+    whole = counts[2 * counts["n"] >= most]
+    return {
+        str(model): min(rows["eval_type"], key=lambda name: rank_of_name(PROMPTINGS, name))
+        for model, rows in whole.groupby("model", observed=True)
+    }
 
 
 def pick(
