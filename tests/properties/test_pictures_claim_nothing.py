@@ -221,7 +221,7 @@ NO_CLAIMS = {"sample_item", "sample_items", "dataset", "label_audit", "reproduct
 NO_CLAIMS |= {f"materials_{one}" for one in ("design", "sides", "words", "cues", "families")}
 NO_CLAIMS |= {"human_cleaning", "human_people", "likeness_to_people", "human_accuracy"}
 NO_CLAIMS |= {"worldsense_entities", "worldsense_samples", "worldsense_trial_problems"}
-NO_CLAIMS |= {"worldsense_reproduction", "worldsense_consistency"}
+NO_CLAIMS |= {"worldsense_reproduction", "worldsense_consistency", "worldsense_readings"}
 #: Their numbers are estimates of a model's posterior, or of power, and always have an interval.
 NO_CLAIMS |= {"pooled_domains", "study_power"}
 #: The paper's own numbers stand in it, with the paper's intervals.

@@ -274,7 +274,8 @@ def _known_rows(summaries: pd.DataFrame, models: Sequence[str], roster: Roster) 
     rows = _accuracies(summaries)
     known = [rows[(rows["model"] == model) & rows["mean"].notna()] for model in models]
     rows = pd.concat([rows.iloc[:0], *known])
-    return rows.assign(name=roster.names(rows["model"]))
+    # objects also where there are no rows
+    return rows.assign(name=pd.Series(roster.names(rows["model"]), rows.index, dtype=object))
 
 
 def _sheet_of_ways(what: str, heading: str, rows: pd.DataFrame, notes: Iterable[str]) -> Sheet:
