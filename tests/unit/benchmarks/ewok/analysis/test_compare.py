@@ -395,7 +395,7 @@ def test_a_comparison_calls_above_chance_what_a_model_alone_is_called():
     from worldprobe.benchmarks.ewok.analysis.summarize import item_means
 
     n_read_alike = 0
-    for seed in range(40):
+    for seed in range(14):
         items = simulate_items(60, 1, seed)
         odds = np.zeros((2, len(items), 2)) + np.array([0.26, -0.3])[:, None, None]
         rows = simulate_judgements(items, odds, ["ant", "bee"], "logprobs", seed)
@@ -407,7 +407,7 @@ def test_a_comparison_calls_above_chance_what_a_model_alone_is_called():
         if finding == "ant is better" or "neither is shown" in finding:
             n_read_alike += 1
             assert (above_or_below(alone).iloc[0] == "above") == (finding == "ant is better"), seed
-    assert n_read_alike > 15
+    assert n_read_alike > 4
 
 
 def test_one_version_with_shared_fillings_says_nothing_of_other_versions():
