@@ -64,10 +64,11 @@ benchmark: python
 	for program in scoring prompting building; do \
 		PYTHONPATH=.venv/benchmark .venv/bin/python docs/benchmarks/$$program.py --size $(SIZE) || exit 1; done
 
-# Numbers and pictures of README.md and docs/, from the finished default study; needs Chromium (envs/install-survey).
+# Numbers and pictures of README.md and docs/: of benchmarks and simulations that ran at the page's size, then of the finished default
+# study; needs Chromium (envs/install-survey).
 numbers: python
-	.venv/bin/python docs/numbers_from_study.py results/default
 	.venv/bin/python docs/measured_tables.py
+	.venv/bin/python docs/numbers_from_study.py results/default
 
 # Simulated studies, of which the methods page and the page of claims have their numbers.
 simulations: python
