@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 KEPT = Path("docs/pictures/measured.json")
 TABLE = re.compile(r"<!--table:([\w/]+)-->\n\n.*?\n\n<!--/table-->", re.DOTALL)
 NUMBER = re.compile(r"<!--measured:([\w/]+)\.(\w+)-->[^<]*<!---->")
+OPENED = re.compile(r"<!--(?:table|measured):[^>]*>")
 
 
 def read_measured(results: Path) -> dict[str, dict[str, Any]]:
@@ -50,7 +52,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     """
     lines = [[str(row[name]) for name in rows[0]] for row in rows]
     is_number = [
-        all(re.match(r"(\*\*)?[−\d–]|$", cell) for cell in cells)
+        all(re.match(r"(\*\*)?[-−\d–]|$", cell) for cell in cells)
         for cells in zip(*lines, strict=True)
     ]
     rule = "|".join("---:" if right else "---" for right in is_number)
@@ -78,7 +80,12 @@ def filled(page: str, measured: Mapping[str, Mapping[str, Any]]) -> str:
 
     Raises:
         KeyError: a mark names a number that its program does not write.
+        ValueError: a mark is not closed as it must be, so what it shows would never change.
     """
+    places = [match[0] for pattern in (TABLE, NUMBER) for match in pattern.finditer(page)]
+    closed = Counter(place[: place.index(">") + 1] for place in places)
+    if unclosed := Counter(OPENED.findall(page)) - closed:
+        raise ValueError(f"not closed, or without empty lines around: {next(iter(unclosed))}")
 
     def table(match: re.Match[str]) -> str:
         if (facts := measured.get(match[1])) is None:
@@ -104,8 +111,10 @@ def pages(root: Path) -> list[Path]:
 def differences(root: Path = ROOT) -> list[str]:
     """Pages that are not as ``measured.json`` has them."""
     kept = json.loads((root / KEPT).read_text(encoding="utf-8"))
-    texts = {page.name: page.read_text(encoding="utf-8") for page in pages(root)}
-    return [name for name, text in texts.items() if filled(text, kept) != text]
+    texts = {page: page.read_text(encoding="utf-8") for page in pages(root)}
+    return [
+        str(page.relative_to(root)) for page, text in texts.items() if filled(text, kept) != text
+    ]
 
 
 def main(results: Path, root: Path = ROOT) -> None:

@@ -17,6 +17,8 @@ from worldprobe.analysis.clusters import crossed_means
 from worldprobe_lab.power import plan
 
 PAIR, VERSIONS = unequal(*FIRST_EDITION), 3
+#: Where versions differ by three points (standard deviation) around a mean of MIDDLE.
+THREE_POINTS, MIDDLE = Spread(np.hypot(0.8, 0.3), 0.5, version=0.17), 0.7
 CLUSTER, VERSION = labels(PAIR, VERSIONS)
 
 
@@ -78,13 +80,12 @@ def interval_of_version(n: int) -> dict[str, str]:
     """Intervals of one version and of three that contain the mean over all fillings, where versions
     differ by three points.
     """
-    spread, numbers = Spread(np.hypot(0.8, 0.3), 0.5, version=0.132), {}
-    middle = intercept(0.7, spread.whole)
+    middle, numbers = intercept(MIDDLE, THREE_POINTS.whole), {}
     for versions, name in ((1, "one"), (3, "three")):
         rng, held = np.random.default_rng(versions), 0
         for size in chunks(n, len(PAIR) * versions):
-            drawn = accuracies(rng, middle + spread.draw(rng, size, PAIR, versions))
+            drawn = accuracies(rng, middle + THREE_POINTS.draw(rng, size, PAIR, versions))
             found = crossed_means(drawn.reshape(size, -1), *labels(PAIR, versions), tested=False)
-            held += ((found.ci_low <= 0.7) & (found.ci_high >= 0.7)).sum()
+            held += ((found.ci_low <= MIDDLE) & (found.ci_high >= MIDDLE)).sum()
         numbers[name] = percent(held / n, 0)
     return numbers

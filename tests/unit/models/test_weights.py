@@ -331,6 +331,24 @@ def test_a_large_file_is_read_again_once_it_changed_or_notes_are_deleted(
     assert read == ["large"] * 3 + ["small"] * 2 + ["large"]
 
 
+def test_a_damaged_note_is_no_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes that are no text ended the run; the state alone stood for an empty digest."""
+    from worldprobe.models import weights
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(weights, "LARGE", 3)
+    monkeypatch.setattr(weights, "TICK", -1.0)
+    large = tmp_path / "large"
+    large.write_text("large")
+    right = weights.digest_of(large)
+    (note,) = (tmp_path / "cache" / "worldprobe" / "verified").iterdir()
+    state = note.read_text().partition(" ")[2]
+    for damaged in (b"\xff\xfe", f" {state}".encode(), f"{right[:9]} {state}".encode()):
+        note.write_bytes(damaged)
+        assert weights.digest_of(large) == right
+        assert note.read_text() == f"{right} {state}"
+
+
 def test_a_start_imports_no_statistics_and_looks_rarely_for_garbage(base: Path) -> None:
     """SciPy came with losses of object detection; the garbage of a large vocabulary, which has
     none, took a fifth of a start.

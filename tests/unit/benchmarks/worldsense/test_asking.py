@@ -18,7 +18,7 @@ from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.known_rules import known_rules
 from worldprobe.benchmarks.worldsense.settings import TrialAsking
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
-from worldprobe.benchmarks.worldsense.trials.files import read_trials
+from worldprobe.benchmarks.worldsense.trials.files import read_trials, sample_tuples, write_official
 from worldprobe.contracts import read_provenance, read_table, validate
 from worldprobe.inference.dialogue import last_word
 from worldprobe.inference.store import open_store
@@ -436,3 +436,8 @@ def test_few_replies_in_words_beside_compared_answers_to_all_trials(
     made = read_provenance(tmp_path / "random_basic.parquet").details
     assert made["sample"] == {"of": len(whole)}
     assert "sample" not in read_provenance(tmp_path / "random_constrained.parquet").details
+    few, out = tmp_path / "few.jsonl", tmp_path / "few.parquet"
+    write_official([sample_tuples(whole, 1)], few)  # one tuple of each problem: no sample of them
+    how = "--prompting basic --engine rule --checkpoint random --replies 1"
+    assert run(f"worldsense ask {few} {how} --out {out}") == 0
+    assert "sample" not in read_provenance(out).details

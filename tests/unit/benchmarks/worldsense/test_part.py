@@ -105,6 +105,26 @@ def test_the_part_states_the_means_and_the_biases_that_differ_from_none(folder: 
     assert not part.has_item_text
 
 
+def test_the_main_set_decides_by_which_way_of_asking_models_are_shown(
+    folder: Path, tmp_path: Path
+) -> None:
+    """Where other sets were asked in another way, a sample of the main set was called whole."""
+    summaries = read_table(folder / "summaries.parquet", Summaries)
+    names = ("ood-problem", "ood-query", "ood-size")
+    others = [summaries.assign(condition=name, eval_type="cot") for name in names]
+    every = pd.concat([summaries, *others]).sort_values(
+        list(Summaries.Config.key), ignore_index=True
+    )
+    write_table(every, Summaries, tmp_path / "summaries.parquet", Provenance(seed=0))
+    details = {"prompting": "basic", "sample": {"of": 999}}
+    origins = [
+        replace(origin, provenance=replace(origin.provenance, details=details))
+        for origin in material(folder, None).origins
+    ]
+    part = compose(Material(tmp_path / "summaries.parquet", Roster(), origins, None))
+    assert "Accuracy over a sample of the items is 0.500 to 1.000" in part.lead
+
+
 def rows_of(folder: Path, tmp_path: Path, **values: tuple[float, float, float]) -> Part:
     """The part where each model has another accuracy and interval."""
     summaries = read_table(folder / "summaries.parquet", Summaries)

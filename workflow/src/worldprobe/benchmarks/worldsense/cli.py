@@ -371,7 +371,7 @@ def ask_(
                 inputs["examples"] = digest_file(source)
             drawn = how.seed if how.temperature and not prompts.compares else None
             facts |= {"reading_method": methods.READING}
-            facts |= {"sample": {"of": len(rows)}} if most < len(rows) else {}
+            facts |= {"sample": {"of": len(rows)}} if len(chosen) < len(rows) else {}
             canary = canary_of(path, rows)
             made = made_by_model(
                 engine.facts, methods.ASK, model.name, inputs, facts, seed=drawn, canary=canary

@@ -206,7 +206,7 @@ def page_files(study: Study, models: Sequence[str]) -> PageFiles | None:
 
 
 def has_several_promptings(study: Study) -> bool:
-    """Whether the same trials are asked in several ways."""
+    """Whether trials, or a sample of them, are asked in several ways."""
     return len(study["worldsense"]["promptings"]) > 1
 
 

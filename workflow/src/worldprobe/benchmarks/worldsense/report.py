@@ -63,7 +63,7 @@ def compose(material: Material) -> Part:
     asked = described_models(overall, roster)
     by_problem = selection.of_main(selection.pick(summaries, "problem", columns=("problem",)))
     origins = material.all_origins()
-    promptings = selection.main_promptings(summaries)
+    promptings = selection.main_promptings(overall)
     examples = (
         read_examples(material.item_text, origins, promptings, roster, asked)
         if material.item_text
@@ -75,10 +75,9 @@ def compose(material: Material) -> Part:
     means = means_against_rules(summaries, roster)
     pairs = read_overall(material.comparisons, Comparisons)
     if len(pairs):
-        main = selection.main_promptings(overall)
         is_main = pairs["condition_a"] == selection.main_set(summaries)
         for side in "ab":
-            is_main &= pairs["eval_type"] == pairs[f"model_{side}"].map(main)
+            is_main &= pairs["eval_type"] == pairs[f"model_{side}"].map(promptings)
         pairs = pairs[is_main]
     compared = compared_in_words(pairs, means, roster, [rule.model for rule in baseline_rules()])
     shown = {None, *promptings.values()}

@@ -16,7 +16,7 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import (
     PROBLEMS,
     SETS,
 )
-from worldprobe.contracts.results import JOINT
+from worldprobe.contracts.results import JOINT, OVERALL
 from worldprobe.errors import UserError
 from worldprobe.report.model_names import Roster
 
@@ -72,11 +72,11 @@ def main_set(summaries: pd.DataFrame) -> str:
 
 def main_promptings(summaries: pd.DataFrame) -> dict[str, str]:
     """The prompting under which a model is shown where only one is: model -> the first in order
-    that it was asked by, of those that have not only a sample of its answers.
+    that it was asked by, of those that have nine tenths of its answers and more: no sample.
     """
     counts = summaries.groupby(["model", "eval_type"], observed=True)["n"].sum().reset_index()
     most = counts.groupby("model", observed=True)["n"].transform("max")
-    whole = counts[2 * counts["n"] >= most]
+    whole = counts[10 * counts["n"] >= 9 * most]
     return {
         str(model): min(rows["eval_type"], key=lambda name: rank_of_name(PROMPTINGS, name))
         for model, rows in whole.groupby("model", observed=True)
@@ -134,6 +134,21 @@ def count_tuples(rows: pd.DataFrame, summaries: pd.DataFrame) -> pd.DataFrame:
             for *labels, by, group in asked
         ]
     )
+
+
+def unequal_numbers(summaries: pd.DataFrame) -> tuple[str, ...]:
+    """A note on the tuples that ways of asking are about, where those of the main set are not about
+    equally many.
+    """
+    here = summaries[summaries["condition"] == main_set(summaries)]
+    counted = count_tuples(pick(here, OVERALL), here).groupby("eval_type", observed=True)["n"]
+    if counted.min().nunique() == 1 and counted.max().equals(counted.min()):
+        return ()
+    numbers = ", ".join(
+        f"{prompting_name(name)} {rows.min():,}" + (f" to {rows.max():,}" * (rows.nunique() > 1))
+        for name, rows in sorted(counted, key=lambda one: rank_of_name(PROMPTINGS, one[0]))
+    )
+    return (f"Not all rows are about the same trials. Numbers of tuples: {numbers}.",)
 
 
 def sorted_by(frame: pd.DataFrame, ranks: Iterable[tuple[Any, ...]]) -> pd.DataFrame:

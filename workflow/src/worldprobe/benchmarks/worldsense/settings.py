@@ -65,8 +65,8 @@ class TrialAsking(Block):
 
     replies: Count | None = None
     """Largest number of trials of each set that are asked for a reply in words, sampled as whole
-    tuples, in proportion from each problem; by default all. Strategies that compare the answers'
-    probabilities, such as `constrained`, ask about every trial.
+    tuples, in proportion from each problem, but one of each; by default all. Strategies that
+    compare the answers' probabilities, such as `constrained`, ask about every trial.
     """
 
     thoughts: Whole = 0

@@ -183,7 +183,7 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         title=(f"WorldSense ({selection.main_set(rows)}): accuracy by model over all problems."),
         frame=frame,
         columns=tuple(columns),
-        notes=notes,
+        notes=(*notes, *selection.unequal_numbers(summaries)),
         hidden=("metric",),
     )
 
@@ -225,7 +225,8 @@ def promptings(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         "Prompting", "eval_type", lambda name: selection.prompting_name(str(name))
     )
     title = f"WorldSense ({selection.main_set(rows)}): accuracy and response bias by prompting."
-    return _by_problem(rows, roster, "table8", title, prompting)
+    sheet = _by_problem(rows, roster, "table8", title, prompting)
+    return replace(sheet, notes=(*sheet.notes, *selection.unequal_numbers(summaries)))
 
 
 @table(
