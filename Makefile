@@ -1,8 +1,8 @@
 # Every line is a command that README.md or docs/ show too.
 RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs --quiet host reason
-QUICK = not (slow or whole_run or rehearsal or vllm or slurm or survey or release)
+QUICK = not (slow or whole_run or long or vllm or slurm or survey or release)
 
-.PHONY: install reproduce test test-all test-rehearsal test-slurm test-survey test-inspect release-check rulegraph benchmark numbers simulations settings docs format python
+.PHONY: install reproduce test test-all test-long test-slurm test-survey test-inspect release-check rulegraph benchmark numbers simulations settings docs format python
 
 # Of `make benchmark` and `make simulations`: quick, or page, which takes hours and is what the pages show once `make numbers` ran.
 SIZE = quick
@@ -32,21 +32,21 @@ test-all: python
 	.venv/bin/pytest -n auto --maxprocesses 4 -m "not slurm"
 	$(MAKE) test-inspect
 
-# The papers' configuration, to its last figure.
-test-rehearsal: python
+# The papers' configuration to its last figure, and what takes seconds: studies, archives, simulations.
+test-long: python
 	@envs/install-r || true
-	.venv/bin/pytest -m rehearsal $(AGAIN) tests/workflow
+	.venv/bin/pytest -n auto --maxprocesses 4 -m long -o cache_dir=.pytest_cache/$@ $(AGAIN)
 
 test-slurm: python
-	WORLDPROBE_INSTALL_SLURM=1 .venv/bin/pytest -m slurm $(AGAIN) tests/workflow
+	WORLDPROBE_INSTALL_SLURM=1 .venv/bin/pytest -m slurm -o cache_dir=.pytest_cache/$@ $(AGAIN) tests/workflow
 
 test-survey: python
 	envs/install-survey
-	.venv/bin/pytest -m survey $(AGAIN) tests/extensions/survey/browser
+	.venv/bin/pytest -m survey -o cache_dir=.pytest_cache/$@ $(AGAIN) tests/extensions/survey/browser
 
 test-inspect: python
 	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target .venv/inspect -r envs/requirements-inspect.txt
-	PYTHONPATH=.venv/inspect .venv/bin/pytest $(AGAIN) tests/unit/benchmarks/ewok/test_inspect_tasks.py
+	PYTHONPATH=.venv/inspect .venv/bin/pytest -o cache_dir=.pytest_cache/$@ $(AGAIN) tests/unit/benchmarks/ewok/test_inspect_tasks.py
 
 # Before a tag: both archives, one version everywhere, and an installation into an empty environment from the package index (1.5 GB).
 release-check: python

@@ -351,6 +351,7 @@ def only_in(some: dict, others: dict) -> list[str]:
     return [row[0] for key, rows in some.items() for row in rows[len(others.get(key, [])) :]]
 
 
+@pytest.mark.long
 def test_fixing_the_originals_quirks_changes_what_the_specification_says(reference):
     original, original_items = texts_of(reference)
     names = {kept.metadata["quirk"]: name for name, kept in ORIGINAL.__dataclass_fields__.items()}

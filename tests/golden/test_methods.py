@@ -463,6 +463,7 @@ def moved(found: dict[str, Any], kept: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in NOT_OURS])
+@pytest.mark.long
 def test_what_a_stage_computes_moves_only_with_its_number(stages: Stages, name: str) -> None:
     golden = json.loads(FILE.read_text()) if FILE.is_file() else {}
     found = json.loads(json.dumps(stages.made_by(name)))

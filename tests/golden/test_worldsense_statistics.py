@@ -70,6 +70,7 @@ def cells(
     return found
 
 
+@pytest.mark.long
 def test_every_expected_number_comes_out_to_twelve_places(
     statistics: pd.DataFrame, expected: dict[str, Any]
 ) -> None:

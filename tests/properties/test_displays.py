@@ -60,6 +60,7 @@ def show(drawn: Drawn, forms: dict[str, tuple[str, ...]]) -> None:
 
 
 @pytest.mark.parametrize("drawn", STUDIES.values(), ids=STUDIES)
+@pytest.mark.long
 def test_a_study_that_lacks_much_has_all_its_tables_and_figures(drawn):
     show(drawn, CHEAP)
 
@@ -100,6 +101,7 @@ def test_trials_of_one_problem_and_one_skin_with_few_answers_have_all_tables_and
     ("asked_set", "problem"),
     [("test-motion", "Compl.motion"), ("test-hard", "Consist.hard"), ("ood-query", None)],
 )
+@pytest.mark.long
 def test_other_sets_of_one_problem_that_nobody_answers_have_all_tables_and_figures(
     asked_set, problem
 ):

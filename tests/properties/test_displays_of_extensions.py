@@ -61,6 +61,7 @@ def test_any_people_have_all_their_tables_and_figures(drawn, paradigms, kind, li
 
 
 @pytest.mark.parametrize("trainings", TRAININGS.values(), ids=TRAININGS)
+@pytest.mark.long
 def test_checkpoints_that_say_little_have_all_tables_and_figures_of_curves(trainings):
     show_curves(SOME, 1, trainings)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,6 +57,7 @@ def test_every_pair_is_exactly_one_of_right_wrong_tied_or_missing(pairs, near_ti
 
 @settings(max_examples=6, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(2, 9), st.floats(0, 0.5))
+@pytest.mark.long
 def test_means_lie_in_their_range_and_groups_make_up_the_whole(
     seed, n_versions, n_templates, share_tied
 ):

@@ -50,6 +50,7 @@ def draw(repository: Path, environment: dict[str, str], tmp_path: Path) -> Drawn
     return run
 
 
+@pytest.mark.long
 def test_a_study_is_drawn_byte_for_byte_without_its_models(
     finished_pairs: Path, draw: Drawn, tmp_path: Path
 ) -> None:
@@ -63,6 +64,7 @@ def test_a_study_is_drawn_byte_for_byte_without_its_models(
     assert "13 of 13 files of tables, figures and report are byte for byte" in done.stderr
 
 
+@pytest.mark.long
 def test_an_archive_without_comparisons_is_drawn_without_the_sentences_about_them(
     finished_pairs: Path, draw: Drawn, tmp_path: Path
 ) -> None:
@@ -99,6 +101,7 @@ def test_a_part_is_drawn_alone(
     assert set(jobs(plan(snakemake_command(tmp_path, *options)))) == planned
 
 
+@pytest.mark.long
 def test_a_copied_folder_is_drawn_again_and_a_name_changes_what_shows_it(
     finished_pairs: Path, draw: Drawn, tmp_path: Path
 ) -> None:

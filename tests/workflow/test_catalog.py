@@ -41,6 +41,7 @@ def test_the_repository_meets_the_catalogs_rules(repository: Path) -> None:
         ('config: config\n    prefix: "probe"', 'give config: config | {"results"'),
     ],
 )
+@pytest.mark.long
 def test_a_workflow_that_uses_this_one_names_its_results_and_a_prefix_is_refused(
     repository: Path, tmp_path: Path, how: str, words: str
 ) -> None:

@@ -65,6 +65,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     server.server_close()
 
 
+@pytest.mark.long
 def test_files_are_fetched_and_one_that_cannot_be_had_keeps_no_study_from_its_end(
     snakemake: Snakemake, folder: Path
 ) -> None:
@@ -98,6 +99,7 @@ def test_files_are_fetched_and_one_that_cannot_be_had_keeps_no_study_from_its_en
     assert read_provenance(folder / features).details["source"] == "ngrams"
 
 
+@pytest.mark.long
 def test_the_profile_as_typed_plans_both_papers_and_another_study_takes_their_place(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

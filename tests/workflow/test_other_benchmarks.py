@@ -177,6 +177,7 @@ def test_they_evaluate_and_rank_models(worldprobe: Run, place: Path) -> None:
     assert "cannot be loaded" in refused.stderr
 
 
+@pytest.mark.long
 def test_a_package_adds_an_option_to_evaluate_and_a_command(worldprobe: Run, place: Path) -> None:
     named = ("evaluate", "one", "--registry", "models.yaml", "--work", "chosen")
     fewer = worldprobe(*named, "--benchmark", "aaa", "--aaa.per-domain", "1")

@@ -87,7 +87,7 @@ def check_marks(results: Path) -> None:
         assert "rehearsal" in shown.read_text()
 
 
-@pytest.mark.rehearsal
+@pytest.mark.long
 def test_the_papers_configuration_is_rehearsed_to_its_last_figure(
     rehearse: Callable[..., Path],
 ) -> None:

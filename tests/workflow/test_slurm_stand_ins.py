@@ -35,6 +35,7 @@ def planned(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 @pytest.mark.parametrize("command", ["score all", "series score"])
+@pytest.mark.long
 def test_a_stand_in_takes_the_line_that_the_rule_plans(
     command: str, planned: dict[str, list[str]], tmp_path: Path
 ) -> None:

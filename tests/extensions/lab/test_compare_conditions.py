@@ -89,6 +89,7 @@ def kind_versions(numbers, seed, sd_version=0.3, n_templates=240):
 @pytest.mark.parametrize(
     ("first", "second"), [((0, 1, 2), (0, 1, 2)), ((0, 1, 2), (1, 2, 3, 4, 5))]
 )
+@pytest.mark.long
 def test_conditions_whose_versions_were_lucky_are_not_told_apart(first, second):
     """Versions of the same numbers are pairs, others are not: both are right."""
     conditions = {"main": kind_versions(first, 1), "other": kind_versions(second, 2)}

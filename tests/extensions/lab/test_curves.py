@@ -215,6 +215,7 @@ def test_trainings_agree_on_the_order_of_onsets():
     assert single["n"] == 0, "one cluster has no halves"
 
 
+@pytest.mark.long
 def test_trainings_on_the_same_items_are_not_alike_for_that(measurement):
     """Groups that are truly alike had a similar order in 40% of studies."""
     found = measurement("onset_order").simulate(20)

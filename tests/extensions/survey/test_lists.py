@@ -50,6 +50,7 @@ def built(builtin_items) -> dict[str, DealtLists]:
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.long
 def test_every_question_is_in_one_list_a_round_and_no_list_has_a_unit_or_a_text_twice(
     built, builtin_items, name
 ) -> None:

@@ -119,6 +119,7 @@ def test_training_sets_and_ordinary_texts_are_not_found(
     assert not in_dialogues(dialogues(ordinary), tests)
 
 
+@pytest.mark.long
 def test_released_trials_written_as_dialogues_are_found(some_released: Path) -> None:
     some = read_trials(some_released)
     assert len(some) > 2000

@@ -101,6 +101,7 @@ def test_no_lesson_has_a_relation_an_entity_or_a_description_of_a_test() -> None
         check.checked(lesson)
 
 
+@pytest.mark.long
 def test_tokens_cover_every_trial_and_every_lesson() -> None:
     skins = read_skins()
     tokenizer = phrase_tokenizer(tokens_of_skins(skins))

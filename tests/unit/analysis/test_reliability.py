@@ -56,6 +56,7 @@ def test_units_without_a_score_are_as_if_they_were_not_there():
     assert found == alone > 0
 
 
+@pytest.mark.long
 def test_summaries_have_the_reliability_of_each_series():
     domains = [f"domain-{one}" for one in "abcdefgh"]
     items = simulate_items(240, 2, 3, domains)

@@ -54,6 +54,7 @@ def test_equal_clusters_and_too_few_unequal_ones_keep_students_t():
 
 
 @pytest.mark.parametrize(("sd_cluster", "sd_item"), [(0.1, 0.4), (0.0, 0.4), (0.3, 0.1)])
+@pytest.mark.long
 def test_unequal_clusters_hold_the_level_and_find_what_students_t_does_not(sd_cluster, sd_item):
     """Student's t found 3 % of differences of which flips of signs find 22 %."""
     null = crossed_means(differences(5, 2000, sd_cluster, sd_item), CLUSTER)

@@ -64,6 +64,7 @@ def evaluated(evaluation):
     return evaluation[0]
 
 
+@pytest.mark.long
 def test_every_step_is_printed_as_the_command_that_it_is(evaluation):
     """They are functions that are called, and a reader repeats one by hand."""
     lines = re.findall(r"INFO worldprobe (.*)", evaluation[2])
@@ -105,6 +106,7 @@ def test_a_result_says_where_versions_differ_and_pairs_are_few(evaluated, tmp_pa
     assert any("from fewer than 6 pairs of concepts" in note for note in found)
 
 
+@pytest.mark.long
 def test_models_that_were_asked_the_same_are_in_one_ranking(
     evaluated, tiny_checkpoint, tmp_path, monkeypatch
 ):
@@ -215,6 +217,7 @@ def test_published_numbers_of_other_items_are_apart_and_called_so(evaluation):
     assert len(means) == len(stated["published"]["means"])
 
 
+@pytest.mark.long
 def test_what_evaluate_asked_is_not_asked_again_by_a_study_and_other_settings_share_nothing(
     tiny_checkpoint, tmp_path, monkeypatch, capsys
 ):
@@ -358,6 +361,7 @@ def quick(tmp_path, monkeypatch):
     return said, run
 
 
+@pytest.mark.long
 def test_a_sample_has_every_pair_of_concepts_and_every_problem_and_is_never_ranked_with_all(
     tiny_checkpoint, evaluated, tmp_path, capsys, monkeypatch
 ):

@@ -135,6 +135,7 @@ def test_the_two_ways_of_hiding_differ_where_a_word_has_several_tokens_and_agree
 
 
 @pytest.mark.parametrize("architecture", [*MASKED, *PAIRS])
+@pytest.mark.long
 def test_scores_do_not_depend_on_batch_or_order_or_mode(
     gap_checkpoint: Any, architecture: str
 ) -> None:

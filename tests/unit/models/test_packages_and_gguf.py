@@ -295,6 +295,7 @@ def test_a_joined_file_does_not_keep_its_package_out(index: Any, own_cache: Path
 
 
 @pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.long
 def test_parts_that_cannot_be_joined_are_one_error_and_leave_nothing(
     fault: str,
     in_parts: dict[str, Any],

@@ -349,6 +349,7 @@ def test_a_damaged_note_is_no_digest(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert note.read_text() == f"{right} {state}"
 
 
+@pytest.mark.long
 def test_a_start_imports_no_statistics_and_looks_rarely_for_garbage(base: Path) -> None:
     """SciPy came with losses of object detection; the garbage of a large vocabulary, which has
     none, took a fifth of a start.

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Ratings
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, write_table
@@ -21,6 +23,7 @@ def run(*words: object) -> None:
     assert main([str(word) for word in words]) == 0, words
 
 
+@pytest.mark.long
 def test_people_who_know_the_world_score_one_and_who_says_the_opposite_is_left_out(
     make_lab: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -344,6 +344,7 @@ def accuracy_and_bias(folder: Path, name: str) -> tuple[float, float]:
     "name",
     ["basic", "basic_exchanged", "cot", "icl_iid", "icl_ood", "constrained", "constrained_sum"],
 )
+@pytest.mark.long
 def test_the_solver_is_right_about_every_trial_under_every_strategy(asked: Path, name: str) -> None:
     answers = read_table(asked / "solver" / f"{name}.parquet", Responses)
     rows = answers.merge(pd.read_parquet(asked / "trials.parquet"), on="trial_id")

@@ -42,6 +42,7 @@ def answers(folder: Path, *names: str) -> str:
     return " ".join(str(folder / f"{name}_counting.parquet") for name in names)
 
 
+@pytest.mark.long
 def test_each_file_is_of_the_set_whose_trials_it_answers(folder: Path, tmp_path: Path) -> None:
     """By digest, and official results by their trials, in any order."""
     out, pairs = tmp_path / "summaries.parquet", tmp_path / "comparisons.parquet"

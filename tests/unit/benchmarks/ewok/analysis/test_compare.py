@@ -389,6 +389,7 @@ def test_models_that_are_means_of_training_runs_are_compared_for_other_runs():
     assert one_run["p"] < 0.001 < overall["p"]
 
 
+@pytest.mark.long
 def test_a_comparison_calls_above_chance_what_a_model_alone_is_called():
     """`summarize` gave 0.508 to 0.624, and `compare` "neither is shown to be above chance"."""
     from worldprobe.analysis.comparisons import above_or_below

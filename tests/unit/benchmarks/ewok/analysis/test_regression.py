@@ -227,6 +227,7 @@ def test_random_effects_without_variance_are_dropped_and_named():
 
 
 @needs_r
+@pytest.mark.long
 def test_where_nothing_is_to_be_found_the_default_has_few_stars_and_the_papers_formula_a_warning():
     """Templates in three versions that share pairs of concepts, all at chance: 27 % of domains
     had stars.

@@ -190,6 +190,7 @@ def test_no_template_loses_its_item_in_five_versions(templates, items):
 @pytest.mark.parametrize(
     "swap", ["agent->agent:western=false", "agent->description", "object->nonword"]
 )
+@pytest.mark.long
 def test_swaps_lose_no_item_either(swap, templates, materials):
     filling = Filling("balanced", VERSIONS, swap=[swap])
     items, fewer = fill_items(templates, materials, filling)
@@ -197,6 +198,7 @@ def test_swaps_lose_no_item_either(swap, templates, materials):
     assert not fewer
 
 
+@pytest.mark.long
 def test_every_template_yields_ten_different_items_on_its_own(templates, sampled):
     assert len(sampled) == 10 * len(templates)
     assert not sampled.duplicated(["domain", "meta_template", "template", *TEXTS]).any()

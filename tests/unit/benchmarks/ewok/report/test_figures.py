@@ -50,6 +50,7 @@ DRAWN_AGAIN = {"accuracy_by_domain", "concepts"}
 
 
 @pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.long
 def test_a_figure_is_written_again_with_the_same_bytes(name, request, tmp_path):
     study = request.getfixturevalue("paper_study" if name in NEEDS_PROMPTING else "small_study")
     inputs = [str(study.folder / f"{table.name}.parquet") for table in FIGURES[name].inputs]

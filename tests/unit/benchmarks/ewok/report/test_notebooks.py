@@ -29,6 +29,7 @@ def run_notebook(path, folder, out, monkeypatch):
     return html.unescape(out.read_text())
 
 
+@pytest.mark.long
 def test_the_notebook_and_the_report_have_one_p_for_one_comparison(
     finished_run, tmp_path, monkeypatch
 ):

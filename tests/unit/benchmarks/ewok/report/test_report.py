@@ -331,6 +331,7 @@ def first_screen(folder, odds):
     return part.findings
 
 
+@pytest.mark.long
 def test_the_first_screen_says_which_of_two_models_is_better_and_whether_they_beat_baselines(
     tmp_path,
 ):
