@@ -105,6 +105,23 @@ def test_the_part_states_the_means_and_the_biases_that_differ_from_none(folder: 
     assert not part.has_item_text
 
 
+def test_a_draft_of_results_leads_to_the_cells_of_its_tables(folder: Path, tmp_path: Path) -> None:
+    """Skins are said to be twelve: of three, a draft says nothing."""
+    summary, table = tmp_path / "summaries.parquet", tmp_path / "worldsense_against_chance.json"
+    rows = read_table(folder / "summaries.parquet", Summaries).assign(n_clusters=12)
+    write_table(rows, Summaries, summary, Provenance(seed=0))
+    printed = f"table worldsense_against_chance {summary} --out {table} {table.with_suffix('.csv')}"
+    assert run(printed) == 0
+    draft = tmp_path / "results_section.md"
+    assert run(f"report draft {summary} --tables {table} --out {draft}") == 0
+    cells = pd.read_csv(table.with_suffix(".csv"))
+    text = draft.read_text()
+    for number, name in (("0.500", "positive"), ("1.000", "knows")):
+        line = cells.index[cells["model"] == name][0] + 2
+        assert f'[{number}]({table.stem}.csv#L{line} "{name}, mean")' in text
+    assert f'[0.750]({table.stem}.csv "mean of 2 rows, mean") on average' in text
+
+
 def test_the_main_set_decides_by_which_way_of_asking_models_are_shown(
     folder: Path, tmp_path: Path
 ) -> None:

@@ -97,6 +97,7 @@ class Part:
         question: what the benchmark asks; the page's heading where it is the only one.
         lead: the finding.
         findings: its sentences, without markup.
+        further: sentences that a draft of a results section has besides these.
         facts: what was counted -> number.
         methods: how it was done.
         cite: what to cite for the measure.
@@ -114,6 +115,7 @@ class Part:
     methods: Methods
     cite: str
     findings: Sequence[str] = ()
+    further: Sequence[str] = ()
     notices: Mapping[str, str] = field(default_factory=dict)
     caveats: Markup | str = ""
     overview: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
