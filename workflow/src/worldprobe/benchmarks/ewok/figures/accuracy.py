@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ALL_DOMAINS = "all domains"
-#: How the labels of the ends of an axis are aligned, so that neighbours do not touch.
-ENDS = ("left", "right")
 #: Items of a concept from which on its mean may be called high or low.
 FEWEST_ITEMS = 8
 COLUMNS = (
@@ -185,14 +183,13 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
         )
         style.name_rows(axes, [names[model] for model in models], size, number % columns == 0)
         axes.set_xlim(*limits)
-        ticks = {limits[0], limits[1]}
+        labelled = {limits[0], limits[1]}
         if min(0.5 - limits[0], limits[1] - 0.5) > 0.25 * (limits[1] - limits[0]):
-            ticks.add(0.5)
-        axes.set_xticks(sorted(ticks))
-        for label, side in zip(
-            axes.get_xticklabels()[:: len(axes.get_xticks()) - 1], ENDS, strict=False
-        ):
-            label.set_horizontalalignment(side)
+            labelled.add(0.5)
+        axes.set_xticks(sorted(labelled))
+        labels = axes.get_xticklabels()  # those of the ends must not touch a neighbour's
+        labels[0].set_horizontalalignment("left")
+        labels[-1].set_horizontalalignment("right")
         axes.tick_params(axis="x", labelbottom=number + columns >= len(panels))
         if number + columns >= len(panels):
             axes.set_xlabel("accuracy", fontsize=size)

@@ -413,8 +413,9 @@ def draw_points(frame: pd.DataFrame, width: str = "double") -> Figure:
         r = part.r.iloc[0] if len(part) else float("nan")
         label = ""
         if not np.isnan(r):
-            ends = span(part.ci_low.iloc[0], part.ci_high.iloc[0], 2)
-            label = f"r = {decimals(2)(r)}{part.stars.iloc[0]}" + f" ({ends})" * (ends != ABSENT)
+            interval = span(part.ci_low.iloc[0], part.ci_high.iloc[0], 2)
+            label = f"r = {decimals(2)(r)}{part.stars.iloc[0]}"
+            label += f" ({interval})" * (interval != ABSENT)
         axes.text(
             0,
             1,
