@@ -116,6 +116,8 @@ def why_left_out(sentence: CitedSentence, tables: Tables) -> str:
         if cell.table not in tables:
             return f"table {cell.table} is not printed"
         frame = tables[cell.table][1]
+        if not cell.is_in(frame):
+            return f"table {cell.table} has no row of {text}"
         if not equals(text, cell.value(frame)):
             return f"{text} is not what table {cell.table} has"
         rows = cell.rows(frame)

@@ -61,6 +61,13 @@ class CitedCell:
             frame = frame[frame[name].isin([str(value) for value in values])]
         return frame
 
+    def is_in(self, frame: pd.DataFrame) -> bool:
+        """Whether its table has it; one that has nothing to show has other columns."""
+        named = {*self.key, self.column} - {PAIR}
+        if not named <= set(frame.columns):
+            return False
+        return self.what == "count" or len(self.rows(frame)) == 1 or self.what == "mean"
+
     def value(self, frame: pd.DataFrame) -> float:
         """The number, from its table."""
         rows = self.rows(frame)
@@ -68,8 +75,6 @@ class CitedCell:
         if self.what == "count":
             return float(len(rows))
         numbers = rows[self.column].astype(float)
-        if self.what == "cell" and len(numbers) != 1:
-            raise ValueError(f"{self.table}: {len(numbers)} rows of {dict(self.key)}")
         return self.factor * float(numbers.mean())
 
 

@@ -137,6 +137,8 @@ def test_a_sentence_whose_condition_fails_is_left_out(table, row, cells, reason)
 def test_a_sentence_without_a_number_or_whose_table_is_not_printed_is_left_out():
     assert "no number" in why_left_out(CitedSentence("Not compared with a baseline."), {})
     assert "table means is not printed" in why_left_out(OF_ANT, {})
+    for frame in (MEANS[1:], pd.DataFrame({"why": ["Nothing was asked."]})):
+        assert "has no row of 0.610" in why_left_out(OF_ANT, {"means": ("means.csv", frame)})
 
 
 def test_an_exchanged_comparison_leads_to_the_cells_of_the_printed_one():

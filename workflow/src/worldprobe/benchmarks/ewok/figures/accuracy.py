@@ -151,8 +151,8 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
     shown = ["mean", "ci_low", "ci_high", "low", "high", "at_once_low", "at_once_high"]
     values = frame[shown].to_numpy(dtype=float)
     limits = (
-        float(np.floor(10 * np.nanmin(values, initial=0.5)) / 10),
-        float(np.ceil(10 * np.nanmax(values, initial=0.5)) / 10),
+        float(np.floor(10 * np.nanmin(values, initial=0.45)) / 10),
+        float(np.ceil(10 * np.nanmax(values, initial=0.55)) / 10),
     )
     has_versions = frame.condition[frame.condition != ALL].nunique() > 1
     for number, (axes, panel) in enumerate(zip(grid, panels, strict=True)):
