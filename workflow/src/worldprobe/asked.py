@@ -347,8 +347,9 @@ def _compose(
     )
     models = model_rows(origins, (scores.Config.name,), roster)
     pairs = read_overall(material.comparisons, Comparisons)
-    compared = compared_in_words(pairs, means, roster)
-    values = lead_values(means, chance, compared, are_sampled(origins))
+    table = print_against_chance.name
+    compared = compared_in_words(pairs, means, roster, tables=(table, print_pairs.name))
+    values = lead_values(means, chance, compared, are_sampled(origins), table)
     return Part(
         question=question,
         lead=render_template(package, "assets/lead.html.jinja", **values),

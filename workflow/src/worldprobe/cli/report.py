@@ -125,6 +125,23 @@ def build(
     write_page(page, out)
 
 
+@report.command
+def draft(summaries: Summaries, /, *, contents: Contents = Contents(), out: list[Path]) -> None:
+    """Draft a results section: sentences that hold, each number with the cell that it is from.
+
+    Args:
+        out: files to write; suffixes: .md, .tex, .bib
+    """
+    from worldprobe.report.results_section import read_cells, results_part, write_results_section
+
+    files = [Path(path) for path in summaries]
+    parts = [
+        results_part(shown, read_cells(_of_part(contents.tables, path, files), out[0].parent))
+        for path, shown in zip(files, read_parts(summaries, contents), strict=True)
+    ]
+    write_results_section(parts, contents.study, out)
+
+
 @notebook.command(name="run")
 def run_notebook(
     notebook: Place,

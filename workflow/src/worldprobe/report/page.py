@@ -5,6 +5,7 @@ and fetches nothing.
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
 import math
 import os
@@ -97,6 +98,7 @@ class Part:
         question: what the benchmark asks; the page's heading where it is the only one.
         lead: the finding.
         findings: its sentences, without markup.
+        further: sentences that a draft of a results section has besides these.
         facts: what was counted -> number.
         methods: how it was done.
         cite: what to cite for the measure.
@@ -114,6 +116,7 @@ class Part:
     methods: Methods
     cite: str
     findings: Sequence[str] = ()
+    further: Sequence[str] = ()
     notices: Mapping[str, str] = field(default_factory=dict)
     caveats: Markup | str = ""
     overview: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -211,8 +214,12 @@ def build_part(
     captions = {
         display.name: display.caption for display in benchmark.displays if display.kind == "figure"
     }
+    titles = {display.name: display.title for display in benchmark.displays}
     pictures = [
-        read_picture(path, captions.get(path.stem, path.stem.replace("_", " "))) for path in figures
+        read_picture(
+            path, captions.get(path.stem, path.stem.replace("_", " ")), titles.get(path.stem, "")
+        )
+        for path in figures
     ]
 
     def inside(section: Section, kind: str, displays: Sequence[Any]) -> list[Any]:
@@ -444,15 +451,19 @@ class Picture:
         caption: what a reader must know, also what a screen reader says.
         address: the picture itself, as a ``data:`` address.
         width: percent of the page's width.
+        why_not: why there is nothing to show, which then stands in its place.
+        title: in two or three words.
     """
 
     name: str
     caption: str
     address: str
     width: int
+    why_not: str = ""
+    title: str = ""
 
 
-def read_picture(path: Path | str, caption: str) -> Picture:
+def read_picture(path: Path | str, caption: str, title: str = "") -> Picture:
     """Read an SVG file.
 
     Raises:
@@ -463,7 +474,17 @@ def read_picture(path: Path | str, caption: str) -> Picture:
     points = re.search(r'<svg[^>]*\swidth="([\d.]+)(?:pt|px)?"', text)
     width = float(points.group(1)) if points else FULL_WIDTH
     address = "data:image/svg+xml;base64," + base64.b64encode(text.encode("utf-8")).decode("ascii")
-    return Picture(path.stem, caption, address, 100 if width >= 0.9 * FULL_WIDTH else 62)
+    percent = 100 if width >= 0.9 * FULL_WIDTH else 62
+    return Picture(path.stem, caption, address, percent, _why_not(path), title or path.stem)
+
+
+def _why_not(svg: Path) -> str:
+    """Why a figure has nothing to show, as the file of its numbers has it; nothing if it has."""
+    numbers = svg.with_suffix(".csv")
+    if not numbers.is_file():
+        return ""
+    lines = list(csv.reader(numbers.read_text(encoding="utf-8").splitlines()))
+    return lines[1][0] if len(lines) == 2 and lines[0][0] == "why" else ""
 
 
 Paths = Sequence[Path | str]

@@ -15,7 +15,11 @@ from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
 from worldprobe.benchmarks.ewok.contracts import Comparisons, Summaries
 from worldprobe.benchmarks.ewok.materials.materials import MaterialsFiles
 from worldprobe.benchmarks.ewok.tables.accuracy import BASELINE_NOTES
-from worldprobe.benchmarks.ewok.tables.models import first_eval_type, mean_accuracies
+from worldprobe.benchmarks.ewok.tables.models import (
+    domains_by_model,
+    first_eval_type,
+    mean_accuracies,
+)
 from worldprobe.benchmarks.ewok.vocabulary import (
     EVAL_TYPES,
     is_prompted,
@@ -35,6 +39,7 @@ from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
     compared_in_words,
     count_kinds,
+    each_in_words,
     lead_in_words,
     lead_values,
     read_overall,
@@ -52,15 +57,15 @@ from worldprobe.report.origins import (
     package_versions,
 )
 from worldprobe.report.page import AccuracyCell, Material, Part, cell_of, notices, render_template
-from worldprobe.report.sheet import (
-    decimals,
-    span,
-)
+from worldprobe.report.sentences import CitedSentence, quote, quote_interval
+from worldprobe.report.sheet import decimals
 
 QUESTION = "Does a language model know how the world works?"
 CITE = "EWoK: Ivanova et al. (2024), Elements of World Knowledge, arXiv 2405.09605"
 
 PACKAGE = "worldprobe.benchmarks.ewok"
+#: The printed table of the means that sentences are about.
+TABLE = "models_against_chance"
 
 
 def compose(material: Material) -> Part:
@@ -85,9 +90,10 @@ def compose(material: Material) -> Part:
     pairs = pairs[pairs["eval_type"] == eval_type]
     compared = compared_in_words(pairs[pairs["metric"] == "accuracy"], means, roster, BASELINES)
     if len(by_pairing := pairs[pairs["metric"] == "pairing"]):
-        sentences = compared_in_words(by_pairing, means, roster, BASELINES, "pairing")
+        tables = (TABLE, "comparisons_pairing")
+        sentences = compared_in_words(by_pairing, means, roster, BASELINES, "pairing", tables)
         compared += [
-            f"By pairing: {sentence}" for sentence in sentences if sentence not in compared
+            sentence.after("By pairing: ") for sentence in sentences if sentence not in compared
         ]
     of_pairs = means[means["is_counted"] & means["by_pair_mean"].notna()]
     if is_sample and len(of_pairs):
@@ -98,6 +104,10 @@ def compose(material: Material) -> Part:
         question=QUESTION,
         lead=_lead(means, items, values, len(by_pairing) > 0),
         findings=lead_in_words(values),
+        further=[
+            *each_in_words(means[~means["is_counted"]], TABLE, is_sample),
+            domains_by_model(summaries, roster, eval_type).finding,
+        ],
         facts=_facts(summaries, means, eval_type),
         methods=describe_methods(summaries, origins, roster),
         cite=CITE,
@@ -118,7 +128,7 @@ def _is_published(model: str, roster: Roster) -> bool:
     return not (is_baseline(model) or roster[model].is_control)
 
 
-def _of_all_items(means: pd.DataFrame) -> str:
+def _of_all_items(means: pd.DataFrame) -> CitedSentence:
     """Estimates for all items from a sample. A sample has a larger share of the templates of small
     pairs of concepts, so that its mean over items is another one.
 
@@ -127,10 +137,13 @@ def _of_all_items(means: pd.DataFrame) -> str:
     """
     numbers = []
     for row in means.to_dict("records"):
-        ends = span(row["by_pair_ci_low"], row["by_pair_ci_high"])
+        ends = quote_interval(TABLE, row, "by_pair_ci_low", "by_pair_ci_high")
         prefix = f"{row['name']} " if len(means) > 1 else ""
-        numbers.append(f"{prefix}{decimals(3)(row['by_pair_mean'])} (95% interval: {ends})")
-    return f"To compare with all items, take the mean over pairs of concepts: {', '.join(numbers)}."
+        mean = quote(decimals(3)(row["by_pair_mean"]), TABLE, row, "by_pair_mean")
+        numbers.append(f"{prefix}{mean} (95% interval: {ends})")
+    return CitedSentence(
+        f"To compare with all items, take the mean over pairs of concepts: {', '.join(numbers)}."
+    )
 
 
 def _lead(
