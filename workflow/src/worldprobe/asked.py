@@ -398,7 +398,7 @@ def evaluation(
             interval=f"clusters of items ({means['n_clusters'].iloc[0]})",
             eval_type=str(means["eval_type"].iloc[0]),
             asked={
-                "asked by": str(means["eval_type"].iloc[0]),
+                "way of asking": str(means["eval_type"].iloc[0]),
                 **asking.stated,
                 **sample_of(made, int(means["n"].iloc[0]), "items"),
             },

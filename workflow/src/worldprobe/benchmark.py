@@ -522,6 +522,8 @@ class Benchmark:
         displays: its tables and figures, those of one section in the order of the report.
         page: its part of the report, if it has one.
         scores: its form of ``contracts.results.Scores``, if ``answers`` are tables of scores.
+        references: file of answers, name of a reference that the package brings, file -> writes its
+            answers to the same items there; raises a ``UserError`` where it has none.
         reproduce: files of a study -> its published numbers next to ours
             (``analysis.reproduction.Checked``): the summaries, the folder of published numbers, and
             options of ``reproduction check`` that it understands.
@@ -554,6 +556,7 @@ class Benchmark:
     displays: tuple[Display, ...] = ()
     page: Page | None = None
     scores: type[Table] | None = None
+    references: Callable[[Path, str, Path], None] | None = None
     reproduce: Callable[..., Any] | None = None
     evaluation: Evaluation | None = None
     asking: Asking | None = None

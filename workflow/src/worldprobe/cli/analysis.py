@@ -12,6 +12,7 @@ from cyclopts import App
 
 from worldprobe.benchmarks import benchmark_of, facts_of, find_analysis
 from worldprobe.cli import options
+from worldprobe.cli.answers import as_files
 from worldprobe.cli.options import (
     Answers,
     Cluster,
@@ -58,6 +59,7 @@ class Step:
         details: what the output's provenance says besides.
         seed: of what was drawn.
         canary: of texts that the output repeats.
+        names: file -> what the output calls it, where that is not its path.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class Step:
         self.details: dict[str, Any] = {}
         self.seed: int | None = None
         self.canary: str | None = None
+        self.names: Mapping[Path, str] = {}
 
     def answers(self) -> list[Path]:
         """The tables that are there; the output names the models of the others as missing.
@@ -107,7 +110,7 @@ class Step:
         self, packages: Sequence[str], details: Mapping[str, Any] | None = None
     ) -> Provenance:
         """Provenance of the output."""
-        inputs = self.others | {str(path): path for path in self.judgements}
+        inputs = self.others | {self.names.get(path, str(path)): path for path in self.judgements}
         return made(
             self.method,
             inputs,
@@ -241,6 +244,9 @@ def compare(
     at each checkpoint and averaged over checkpoints, with one Holm correction over all these
     comparisons.
 
+    A folder that `evaluate` wrote stands for its answers, and a reference's name, such as
+    smollm2_135m, for its answers to the first one's items (`references`).
+
     Args:
         out: comparisons table; JSON where the name ends in .json
     """
@@ -252,7 +258,23 @@ def compare(
         "sets": sets,
         "skin_folder": skin_folder,
     }
-    step = Step(0, answers, missing)
+    with as_files(answers) as files:
+        compare_files(files, stated, missing, out)
+
+
+def compare_files(
+    files: Mapping[Path, str], stated: Mapping[str, Any], missing: Sequence[str], out: Path | None
+) -> None:
+    """Compare every pair of models of some files.
+
+    Args:
+        files: file of answers -> what the output calls it.
+        stated: options that some benchmark understands.
+        missing: values of ``--missing``.
+        out: comparisons table.
+    """
+    step = Step(0, list(files), missing)
+    step.names = files
     answers = step.answers()
     analysis, benchmark = find_analysis(answers[0], "compare")
     chosen = understood(analysis.compute, stated, answers[0], benchmark)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -149,7 +151,8 @@ def evaluate(
         for benchmark in chosen
         if benchmark.name in evaluations
     }
-    described = [describe(result, name, findings[name]) for name in evaluations]
+    is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    described = [describe(result, name, findings[name], is_coloured) for name in evaluations]
     print("\n\n".join([*described, *skipped]))
     print(f"JSON result: {out}\nReport: {page}")
 
@@ -171,8 +174,12 @@ def write_page(
     tables = [
         path for part in parts for path in sorted(part.glob("*.parquet")) if path not in summaries
     ]
-    is_sample_of = any(is_sample(result, name) for name in result["benchmarks"])
-    title = f"{result['model']}{' (samples of the items)' if is_sample_of else ''}"
+    samples = [
+        stated["asked"]["sample"]
+        for name, stated in result["benchmarks"].items()
+        if is_sample(result, name)
+    ]
+    title = f"{result['model']}{', on a sample: ' if samples else ''}{' and '.join(samples)}"
     shown = [path for path in summaries if path.exists() and benchmark_of(path).page]
     contents = Contents(
         registry=registry,
@@ -463,9 +470,10 @@ def check_results(files: list[Path], /) -> None:
 
     for path in files:
         result = read_result(path)
-        overall = [
-            f"{score.benchmark} {score.metric} {mean:.3f}"
-            for score in list_scores(result)
-            if score.group == "overall" and (mean := score.estimate["mean"]) is not None
-        ]
-        print(f"{path}: {result['model']}: {', '.join(overall) or 'no number'}")
+        overall: dict[str, list[str]] = {}
+        for score in list_scores(result):
+            if score.group == "overall" and (mean := score.estimate["mean"]) is not None:
+                metric = score.metric.replace("_", " ")
+                overall.setdefault(score.stated["title"], []).append(f"{metric} {mean:.3f}")
+        numbers = "; ".join(f"{title}: {', '.join(own)}" for title, own in overall.items())
+        print(f"{path}: {result['model']}: {numbers or 'no number'}")

@@ -13,6 +13,7 @@ from worldprobe.benchmarks.worldsense.contracts import COUNTING, Responses, Summ
 from worldprobe.benchmarks.worldsense.known_rules import baseline_rules
 from worldprobe.benchmarks.worldsense.options import Options
 from worldprobe.benchmarks.worldsense.selection import (
+    PROBLEM_NAMES,
     count_tuples,
     present_problems,
     prompting_name,
@@ -102,6 +103,7 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
     if COUNTING in by_model and len(gain):
         mean = by_model[COUNTING]["mean"]
         notes_of_model.append(_compare_with_rule(name, gain.iloc[0], mean))
+    prompting = prompting_name(details["prompting"])
     numbers = benchmark_result(
         shown,
         title="WorldSense",
@@ -110,7 +112,7 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
         interval=f"skins ({shown.iloc[0]['n_clusters']})",
         eval_type=details["prompting"],
         asked={
-            "asked by": f"{prompting_name(details['prompting'])} prompting, as {details['form']}",
+            "way of asking": f"{prompting} prompting, as {details['form']}",
             "unreadable answers": "count as wrong",
             "average": "over the tuples of each problem, then over problems",
             "items": f"{n_trials:,} trials of our own set {trial_set}",
@@ -132,6 +134,9 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
         notes=notes_of_model,
     )
     numbers["counts"] = {"invalid": invalid}
+    for part in numbers["parts"]:
+        if part["grouping"] == "problem":
+            part["name"] = PROBLEM_NAMES[part["group"]]
     return {"model": name, **made.of_model(), "benchmarks": {BENCHMARK: numbers}}
 
 

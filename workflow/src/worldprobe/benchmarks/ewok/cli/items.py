@@ -176,17 +176,20 @@ def _fill_and_write(
         )
     if how.sample and how.limit:
         raise UserError("--sample", "is another choice than --limit.", "Leave one of them out.")
+    sampled = templates
     if how.sample and how.sample < len(templates):
         made.details["sample"] = {"of": len(templates)}
-        templates = templates[in_sample(templates, how.sample)].reset_index(drop=True)
-        if len(templates) > how.sample:
+        sampled = templates[in_sample(templates, how.sample)].reset_index(drop=True)
+        if len(sampled) > how.sample:
             LOGGER.warning(
                 "%d templates are asked, not %d: each pair of concepts needs one",
-                len(templates),
+                len(sampled),
                 how.sample,
             )
-    kept = templates[in_share(templates, how.limit)] if how.limit else templates
-    limit = how.limit if len(kept) < len(templates) else None  # so many, or more, are all
+    if mode != "balanced":  # there a filling depends on those of other templates
+        templates = sampled
+    kept = sampled[in_share(sampled, how.limit)] if how.limit else sampled
+    limit = how.limit if len(kept) < len(sampled) else None  # so many, or more, are all
     filling = Filling(mode, list(versions), how.seed, tuple(how.swap), how.filter, limit)
     made.method = methods.ITEMS
     made.seed = None if mode == "fixed" else how.seed
@@ -199,6 +202,9 @@ def _fill_and_write(
         _report(*stream_items(templates, materials, filling, out, made), out)
         return
     items, fewer = fill_items(templates, materials, filling)
+    if len(sampled) < len(templates):  # as all items have them: known answers are not asked again
+        key = ["domain", "meta_template", "template"]
+        items = items.merge(sampled[key]).reset_index(drop=True)
     if fewer:
         made.details["fewer_items"] = fewer
     if how.flags:
