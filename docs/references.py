@@ -21,7 +21,7 @@ import yaml  # noqa: E402
 
 from worldprobe import cli  # noqa: E402
 from worldprobe.benchmarks.ewok.contracts import Items, Judgements, References  # noqa: E402
-from worldprobe.benchmarks.ewok.references import FILE, pack  # noqa: E402
+from worldprobe.benchmarks.ewok.references import FILE, pack_references  # noqa: E402
 from worldprobe.contracts import read_provenance, read_table, write_table  # noqa: E402
 from worldprobe.files import digest_file  # noqa: E402
 from worldprobe.paths import BUILTIN, REGISTRY  # noqa: E402
@@ -113,7 +113,7 @@ def write_references(items: Path, judged: Sequence[Path], out: Path) -> None:
         digests={"items": digest_file(items), "materials": source.inputs["materials"]},
         details={"materials": BUILTIN, "versions": VERSIONS, "references": facts},
     )
-    write_table(pack(read_table(items, Items), table), References, out, provenance)
+    write_table(pack_references(read_table(items, Items), table), References, out, provenance)
     print(f"{out}: {len(facts)} references, {out.stat().st_size / 1000:.0f} kB")
 
 

@@ -55,7 +55,7 @@ def shipped(items, judged, tmp_path_factory):
     known = judged[judged["model"].isin(MODELS[:2]) & (judged["version"] == 0)]
     facts = {name: {"name": name.title(), "dtype": "float32"} for name in MODELS[:2]}
     provenance = made(1, details={"references": facts})
-    write_table(references.pack(asked, known), References, place, provenance)
+    write_table(references.pack_references(asked, known), References, place, provenance)
     return place
 
 

@@ -44,7 +44,7 @@ def digest_texts(items: pd.DataFrame) -> pd.Series:
     return pd.Series(digests, pd.Index(items["item_id"], name="item_id"), dtype="int64")
 
 
-def pack(items: pd.DataFrame, judgements: pd.DataFrame) -> pd.DataFrame:
+def pack_references(items: pd.DataFrame, judgements: pd.DataFrame) -> pd.DataFrame:
     """References from judgements of some models and baselines.
 
     Args:
