@@ -6,7 +6,7 @@ import pytest
 
 from command_line import run
 from simulated_judgements import simulate_items
-from worldprobe.benchmarks.ewok import references
+from worldprobe.benchmarks.ewok import references, report
 from worldprobe.benchmarks.ewok.contracts import Comparisons, Items, Judgements, References
 from worldprobe.contracts import read_table, write_table
 from worldprobe.provenance import made
@@ -128,3 +128,12 @@ def test_compare_takes_the_folder_of_a_result_and_the_name_of_a_reference(
     (folder / "items.parquet").unlink()
     assert run(f"compare {tmp_path / 'mine'} known --out {out}") == 2
     assert "worldprobe references judge ITEMS" in capsys.readouterr().err
+
+
+def test_people_and_the_papers_models_stand_beside_one_model_on_the_published_items_only():
+    mine, two = pd.DataFrame({"model": ["mine"]}), pd.DataFrame({"model": ["mine", "other"]})
+    printed = report._published(mine, True)["all"]
+    assert printed["human"] == 0.951
+    assert len(printed) == 21
+    assert "gpt2_xl" not in report._published(pd.DataFrame({"model": ["gpt2_xl"]}), True)["all"]
+    assert report._published(mine, False) == report._published(two, True) == {}
