@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -16,7 +17,15 @@ from worldprobe import __version__
 from worldprobe.benchmark import COMPARISONS, Evaluated
 from worldprobe.benchmarks import OWN, benchmark_of, benchmarks, listed
 from worldprobe.cli import parsing
-from worldprobe.cli.engines import MODEL_KEYS, Model, Setup, kept_loaded, refuse_stand_in, set_up
+from worldprobe.cli.engines import (
+    MODEL_KEYS,
+    Model,
+    Setup,
+    kept_loaded,
+    look_up,
+    refuse_stand_in,
+    set_up,
+)
 from worldprobe.cli.options import Registry, between, deferred
 from worldprobe.cli.parsing import option_of
 from worldprobe.cli.report import Contents, build
@@ -76,6 +85,7 @@ def evaluate(
     limit: Annotated[int, between(1)] | None = None,
     work: Path | None = None,
     replace: bool = False,
+    dry_run: bool = False,
     out: Path | None = None,
     registry: Registry = REGISTRY,
     options: Any = None,
@@ -90,9 +100,9 @@ def evaluate(
     Args:
         model: folder, fetched hub id, GGUF file, package URL, folder of an adapter, or id in the
             registry
-        limit: ask only about a sample: N templates, trials or items, shared over pairs of concepts,
-            problems or clusters; shares are proportional, but at least one, so a small N is
-            exceeded
+        limit: ask only about a sample: N templates, trials or items, in proportion from pairs of
+            concepts, problems or clusters; with fewer than these it is a try, and no estimate
+        dry_run: say how many questions there are, how long they take and what they cost; ask none
         replace: overwrite a result made with other options, items, weights or releases of packages
         work: folder of tables and answers (default: tables in results/evaluate/MODEL, answers in
             results/.answers, which studies share)
@@ -115,6 +125,16 @@ def evaluate(
         each: evaluation.settle(getattr(options, each, None), limit)
         for each, evaluation in evaluations.items()
     }
+    expected = expect(
+        [benchmark for benchmark in chosen if benchmark.name in evaluations],
+        dataclasses.replace(evaluated, options=settled),
+        look_up(model, registry) if model else {},
+    )
+    if dry_run:
+        print("\n".join([*expected, *skipped]))
+        return
+    for line in expected:
+        LOGGER.info("%s", line)
     out = out or work / "result.json"
     earlier = read_earlier(out, replace)
     result: dict[str, Any] = {
@@ -152,6 +172,30 @@ def evaluate(
     described = [describe(result, name, findings[name]) for name in evaluations]
     print("\n\n".join([*described, *skipped]))
     print(f"JSON result: {out}\nReport: {page}")
+
+
+def expect(named: Sequence[Benchmark], model: Evaluated, card: Mapping[str, Any]) -> list[str]:
+    """What will be asked, how long it takes and what it costs, line by line.
+
+    Args:
+        named: benchmarks that can evaluate the model.
+        model: which is evaluated, with the options of all of them.
+        card: the model's in the registry; empty: it has none.
+    """
+    from worldprobe.operations.costs import expect_evaluation
+    from worldprobe.operations.resources import visible_gpus
+
+    loads = {
+        benchmark.title: benchmark.evaluation.workload(
+            dataclasses.replace(model, options=model.options[benchmark.name])
+        )
+        for benchmark in named
+        if benchmark.evaluation
+    }
+    stated = {key: card[key] for key in ("parameters", "prices") if card.get(key)}
+    cores = model.model.threads or len(os.sched_getaffinity(0))
+    on_gpu = model.model.gpus != 0 and bool(visible_gpus())
+    return expect_evaluation(loads, model.card | stated, on_gpu, cores)
 
 
 def write_page(
