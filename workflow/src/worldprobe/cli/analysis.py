@@ -237,6 +237,9 @@ def compare(
     Prints what each pair's numbers support. Without --metric, judgements of EWoK are compared by
     accuracy and, where the way of asking has it, by pairing.
 
+    Folders of results, such as results/evaluate/MODEL, stand for the answers in them, of one
+    benchmark after the other where all have several.
+
     Given checkpoint_scores tables (from `series score`), it compares every pair of training runs
     at each checkpoint and averaged over checkpoints, with one Holm correction over all these
     comparisons.
@@ -252,6 +255,58 @@ def compare(
         "sets": sets,
         "skin_folder": skin_folder,
     }
+    parts = answers_of_folders(answers) if any(path.is_dir() for path in answers) else {}
+    if len(parts) > 1 and out is not None:
+        problem = f"is one file for {' and '.join(parts)}."
+        raise UserError(f"--out {out}", problem, f"Give the folders {answers[0]}/BENCHMARK.")
+    for name, (files, of_sets) in parts.items():
+        print(f"{name}:" * (len(parts) > 1), end="\n" * (len(parts) > 1))
+        _compare(files, stated | ({} if sets else {"sets": of_sets}), missing, out)
+    if not parts:
+        _compare(answers, stated, missing, out)
+
+
+#: Tables of answers in a folder of ``evaluate``, the first that is there; and of sets of trials.
+ANSWERS_IN, SETS_IN = ("judgements", "scores", "responses"), "trials"
+
+
+def answers_of_folders(folders: Sequence[Path]) -> dict[str, tuple[list[Path], list[Path]]]:
+    """The answers of several models by benchmark, with the sets of trials that they are about.
+
+    Args:
+        folders: of results, or of one benchmark in them.
+
+    Raises:
+        UserError: one is no folder of results, or there is no benchmark that all have.
+    """
+    found: list[dict[str, Path]] = []
+    for folder in folders:
+        places = [folder, *sorted(path for path in folder.glob("*") if path.is_dir())]
+        tables = {
+            place.name: table
+            for place in places
+            for name in reversed(ANSWERS_IN)
+            if (table := place / f"{name}.parquet").is_file()
+        }
+        if not tables:
+            problem = "has no answers of a benchmark."
+            raise UserError(folder, problem, "Give folders that `worldprobe evaluate` wrote.")
+        found.append(tables)
+    shared = [name for name in found[0] if all(name in tables for tables in found)]
+    if not shared:
+        problem = f"has none of the benchmarks of {folders[0]} ({', '.join(found[0])})."
+        raise UserError(folders[-1], problem, "Evaluate both in the same benchmark.")
+    parts = {}
+    for name in shared:
+        files = [tables[name] for tables in found]
+        trials = files[0].with_name(f"{SETS_IN}.parquet")
+        parts[name] = files, [trials] if trials.is_file() else []
+    return parts
+
+
+def _compare(
+    answers: list[Path], stated: Mapping[str, Any], missing: Sequence[str], out: Path | None
+) -> None:
     step = Step(0, answers, missing)
     answers = step.answers()
     analysis, benchmark = find_analysis(answers[0], "compare")

@@ -29,7 +29,7 @@ from worldprobe.cli.engines import (
 from worldprobe.cli.options import Registry, between, deferred
 from worldprobe.cli.parsing import option_of
 from worldprobe.cli.report import Contents, build
-from worldprobe.errors import UserError
+from worldprobe.errors import UserError, raise_all
 from worldprobe.extensions import are_own, load, options_of_evaluation, pages
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
@@ -78,7 +78,7 @@ def options_class() -> type[Block]:
 
 @deferred(options=options_class)
 def evaluate(
-    model: str | None = None,
+    models: Sequence[str] = (),
     /,
     *,
     benchmark: Annotated[str, Parameter(help=NAMED)] = DEFAULT,
@@ -91,15 +91,15 @@ def evaluate(
     options: Any = None,
     setup: Annotated[Setup, MODEL_KEYS] = Setup(),
 ) -> None:
-    """Evaluate one model on one or more benchmarks, and write its result and a report.
+    """Evaluate one or more models on one or more benchmarks; write a result and report of each.
 
     For each benchmark it makes the items, asks the model and summarises the answers, and prints
     each step as a command. A second call continues where the first one stopped, and adds its
     benchmarks to the result. A model on a server is given by --endpoint URL --model NAME.
 
     Args:
-        model: folder, fetched hub id, GGUF file, package URL, folder of an adapter, or id in the
-            registry
+        models: folder, fetched hub id, GGUF file, package URL, folder of an adapter, or id in the
+            registry; several are evaluated one after the other
         limit: ask only about a sample: N templates, trials or items, in proportion from pairs of
             concepts, problems or clusters; with fewer than these it is a try, and no estimate
         dry_run: say how many questions there are, how long they take and what they cost; ask none
@@ -107,6 +107,40 @@ def evaluate(
         work: folder of tables and answers (default: tables in results/evaluate/MODEL, answers in
             results/.answers, which studies share)
         out: JSON result (default: result.json in that folder); report.html is written beside it
+    """
+    one = {"--work": work, "--out": out, "--model": setup.model, "--endpoint": setup.endpoint}
+    if len(models) > 1 and (given := [option for option, value in one.items() if value]):
+        problem = f"is of one model, and {len(models)} are named."
+        raise UserError(given[0], problem, "Leave it out, or give one model.")
+    errors: list[UserError] = []
+    for model in models or (None,):
+        try:
+            evaluate_model(
+                model, benchmark, limit, work, replace, dry_run, out, registry, options, setup
+            )
+        except UserError as error:
+            errors.append(error)
+        if len(models) > 1:
+            print()
+    raise_all(errors)
+
+
+def evaluate_model(
+    model: str | None,
+    benchmark: str,
+    limit: int | None,
+    work: Path | None,
+    replace: bool,
+    dry_run: bool,
+    out: Path | None,
+    registry: Path,
+    options: Any,
+    setup: Setup,
+) -> None:
+    """Evaluate one model; see ``evaluate``.
+
+    Raises:
+        UserError: it cannot be evaluated so.
     """
     from worldprobe.report.results import SCHEMA_VERSION, check_result, describe, merge_results
 
@@ -439,7 +473,9 @@ def refuse_another_models_folder(result: Path, checkpoint: str) -> None:
         raise UserError(
             result,
             f"is the result of another model, {earlier}.",
-            "Name another folder with --work.",
+            "Give this one a name with --model"
+            f" {Path(checkpoint).parent.name or 'other'}_{result.parent.name}, or another folder"
+            " with --work.",
         )
 
 
