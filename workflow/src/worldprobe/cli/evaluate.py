@@ -39,6 +39,7 @@ from worldprobe.settings.blocks import option_words
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Benchmark, Evaluated, Evaluation
+    from worldprobe.engines import Workload
     from worldprobe.settings.blocks import Block
 
 P = ParamSpec("P")
@@ -159,11 +160,14 @@ def evaluate_model(
         each: evaluation.settle(getattr(options, each, None), limit)
         for each, evaluation in evaluations.items()
     }
-    expected = expect(
-        [benchmark for benchmark in chosen if benchmark.name in evaluations],
-        dataclasses.replace(evaluated, options=settled),
-        look_up(model, registry) if model else {},
-    )
+    loads = {
+        benchmark.title: evaluations[benchmark.name].workload(
+            dataclasses.replace(evaluated, options=settled[benchmark.name])
+        )
+        for benchmark in chosen
+        if benchmark.name in evaluations
+    }
+    expected = expect(loads, loaded, look_up(model, registry) if model else {})
     if dry_run:
         print("\n".join([*expected, *skipped]))
         return
@@ -208,28 +212,23 @@ def evaluate_model(
     print(f"JSON result: {out}\nReport: {page}")
 
 
-def expect(named: Sequence[Benchmark], model: Evaluated, card: Mapping[str, Any]) -> list[str]:
+def expect(
+    loads: Mapping[str, Workload | None], model: Model, card: Mapping[str, Any]
+) -> list[str]:
     """What will be asked, how long it takes and what it costs, line by line.
 
     Args:
-        named: benchmarks that can evaluate the model.
-        model: which is evaluated, with the options of all of them.
-        card: the model's in the registry; empty: it has none.
+        loads: title of a benchmark -> what it asks.
+        model: which is asked.
+        card: its card in the registry; empty: it has none.
     """
     from worldprobe.operations.costs import expect_evaluation
     from worldprobe.operations.resources import visible_gpus
 
-    loads = {
-        benchmark.title: benchmark.evaluation.workload(
-            dataclasses.replace(model, options=model.options[benchmark.name])
-        )
-        for benchmark in named
-        if benchmark.evaluation
-    }
     stated = {key: card[key] for key in ("parameters", "prices") if card.get(key)}
-    cores = model.model.threads or len(os.sched_getaffinity(0))
-    on_gpu = model.model.gpus != 0 and bool(visible_gpus())
-    return expect_evaluation(loads, model.card | stated, on_gpu, cores)
+    cores = model.threads or len(os.sched_getaffinity(0))
+    on_gpu = model.gpus != 0 and bool(visible_gpus())
+    return expect_evaluation(loads, dict(model) | stated, on_gpu, cores)
 
 
 def write_page(
