@@ -23,7 +23,9 @@ from worldprobe.benchmarks.ewok.evaluation import collect_evaluation
 from worldprobe.cli import evaluate
 from worldprobe.cli.engines import Model
 from worldprobe.contracts import read_provenance, read_table, write_table
+from worldprobe.engines import Workload
 from worldprobe.models.engine_types import Transformers
+from worldprobe.operations.costs import expect_evaluation
 from worldprobe.report.results import benchmark_result, read_result
 from worldprobe_authoring.leaderboard import build_page, build_rankings, print_rankings
 
@@ -265,6 +267,12 @@ def test_what_evaluate_asked_is_not_asked_again_by_a_study_and_other_settings_sh
     assert run(f"evaluate {folder} --versions 0") == 0
     parts = sorted(Path("results/.answers").glob("*/part-*"))
     assert parts
+    [result] = Path("results/evaluate").glob("*/result.json")
+    stated = result.read_bytes()
+    with monkeypatch.context() as patch:  # newcomer3, 17: it was loaded to be asked nothing
+        patch.setattr(Transformers, "open", lambda *_: pytest.fail("loaded"))
+        assert run(f"evaluate {folder} --versions 0") == 0
+    assert result.read_bytes() == stated
     items = next(Path("results/evaluate").glob("*/ewok/items.parquet"))
     study = f"score logprobs {items} --model mine --checkpoint {folder} --answers results/.answers"
     assert run(f"{study} --out scores.parquet") == 0
@@ -409,13 +417,23 @@ def test_a_sample_has_every_pair_of_concepts_and_every_problem_and_is_never_rank
     line = f"evaluate {folder} --work {work} --benchmark ewok,worldsense"
     with few_to_learn_from():
         assert run(f"{line} --limit 60 --batch-size 2") == 0
-    printed = capsys.readouterr().out
+        printed = capsys.readouterr().out
+        # fewer than pairs of concepts: no number stands for all items (newcomer3, 4)
+        first = read_result(work / "result.json")["benchmarks"]["ewok"]
+        assert first["mean_over_pairs"] is None
+        assert 0 < first["n"] <= 60
+        for said in (printed, (work / "report.html").read_text().partition("</header>")[0]):
+            assert "the sample leaves out some of the 389 pairs of concepts" in said
+            assert "over pairs of concepts: " not in said
+        assert "pairing_over_pairs" not in [part["metric"] for part in first["parts"]]
+        trials = pd.read_parquet(work / "worldsense" / "trials.parquet")
+        assert run(f"{line.replace(',worldsense', '')} --limit 389 --replace") == 0
+    printed += capsys.readouterr().out
     assert "published numbers" not in printed
     items = pd.read_parquet(work / "ewok" / "items.parquet")
     pairs = ["domain", "concept_a", "concept_b"]
-    assert len(items) == len(items[pairs].drop_duplicates()) > 60  # more than the limit
+    assert len(items) == len(items[pairs].drop_duplicates()) > 60
     assert re.search(rf"sample: {len(items)} of [\d,]+ templates", printed)
-    trials = pd.read_parquet(work / "worldsense" / "trials.parquet")
     assert trials["problem"].nunique() == 6
     assert 40 < len(trials) <= 60
     title = rf"<h1>gpt2_byte_level0, on a sample: {len(items)} of [\d,]+ templates and \d+ of"
@@ -431,7 +449,6 @@ def test_a_sample_has_every_pair_of_concepts_and_every_problem_and_is_never_rank
             "To compare with all items, take the mean over pairs of concepts:"
             f" {pairs_mean['mean']:.3f} (95% interval: {ends})."
         ) in said
-    assert "95% interval over pairs" in (work / "report.html").read_text()
     tuples = len(trials[["problem", "tuple_id"]].drop_duplicates())
     assert sample["benchmarks"]["worldsense"]["n"] == tuples
     assert f"{tuples} tuples are a small sample" in printed
@@ -547,3 +564,32 @@ def test_the_number_of_tuples_is_that_of_the_mean_and_the_papers_is_named_beside
         f"Means are over {tuples:,} tuples; the paper's standard errors count {balanced}" in printed
     )
     assert f"<li>tuples (test) <b>{tuples}" in (work / "report.html").read_text()
+
+
+def test_a_dry_run_says_what_will_be_asked_and_leaves_nothing(
+    tiny_checkpoint, tmp_path, capsys, monkeypatch
+):
+    """newcomer3, 4: hundreds of questions, and on a server dollars, began without a word."""
+    monkeypatch.setattr(Transformers, "open", lambda *_: pytest.fail("loaded"))
+    work = tmp_path / "work"
+    line = f"evaluate {tiny_checkpoint()} --limit 5 --dry-run --work {work}"
+    assert run(f"{line} --benchmark ewok,worldsense") == 0
+    printed = capsys.readouterr().out
+    assert "EWoK: about 20 questions" in printed
+    assert "WorldSense: about 15 questions" in printed
+    assert re.search(r"time: about \d+ minutes on \d+ cores", printed)
+    assert run(f"{line} --materials {tmp_path}") == 0
+    assert "EWoK: number of questions unknown" in capsys.readouterr().out
+    assert not work.exists()
+
+
+def test_what_a_server_costs_is_said_from_its_card():
+    load, card = Workload(10, 2_000_000, 100_000), {"engine": "openai", "dtype": "float32"}
+    lines = expect_evaluation({"EWoK": load}, card, on_gpu=False, cores=2)
+    assert lines[1:3] == [
+        "time: unknown before the server's first answers",
+        "price: unknown: a card of the registry can state prices",
+    ]
+    card |= {"prices": {"prompt": 1.5, "completion": 10.0}}
+    lines = expect_evaluation({"EWoK": load}, card, on_gpu=False, cores=2)
+    assert lines[2] == "price: at most $4.00"

@@ -375,6 +375,11 @@ def _as_given(options: Any, _limit: int | None) -> Any:
     return options
 
 
+def _nobody_knows(_model: Evaluated) -> Workload | None:
+    """No estimate."""
+    return None
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """How ``worldprobe evaluate`` evaluates a model in one benchmark.
@@ -386,12 +391,14 @@ class Evaluation:
             the command line they are ``--BENCHMARK.KEY``, or ``--KEY`` if the class is decorated
             with cyclopts' ``Parameter(name="*")``.
         settle: options as they are given, limit -> the options with what follows from these.
+        workload: what the model will be asked; None where nobody can say before the items are made.
     """
 
     run: Callable[[Evaluated], dict[str, Any]]
     refuse: Callable[[Evaluated], None]
     options: type[Block] | None = None
     settle: Callable[[Any, int | None], Any] = _as_given
+    workload: Callable[[Evaluated], Workload | None] = _nobody_knows
 
 
 @dataclass(frozen=True)

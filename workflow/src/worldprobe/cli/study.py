@@ -17,13 +17,30 @@ from cyclopts import App, Parameter
 from worldprobe.benchmarks import settings_classes
 from worldprobe.cli.options import ConfigFiles
 from worldprobe.errors import UserError, raise_all
+from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.missing import Stage
-from worldprobe.paths import LISTING, REGISTRY, REPOSITORY, shipped_file
+from worldprobe.paths import LISTING, REGISTRY, REPOSITORY, RESOURCES, shipped_file
 
 #: What a job is missing for that was ended before it could say why.
 SILENT = "its job was ended: killed, or out of memory or time"
-config = App(name="config", help="Check configuration files.")
+config = App(name="config", help="Begin and check configuration files.")
+
+
+@config.command
+def new(file: Path, /) -> None:
+    """Write a commented start for the configuration of a study.
+
+    Args:
+        file: configuration file (.yaml), which must not be there
+    """
+    if file.exists():
+        raise UserError(file, "is there already.", "Name another file.")
+    if file.suffix not in (".yaml", ".yml"):
+        raise UserError(file, "is not the name of a YAML file.", "Name a .yaml file.")
+    text = (RESOURCES / "new_study.yaml").read_text(encoding="utf-8").replace("FILE", str(file))
+    write_text(file, text)
+    print(f"{file}: change what differs in your study, then: worldprobe config check {file}")
 
 
 @config.command

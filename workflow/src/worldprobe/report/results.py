@@ -292,6 +292,29 @@ def sample_of(made: Provenance, size: int, what: str) -> dict[str, str]:
     return {"sample": f"{size:,} of {whole['of']:,} {what}"} if whole else {}
 
 
+def is_a_try(made: Provenance) -> bool:
+    """Whether a sample is too small to have a unit of each stratum, so that no number of it is an
+    estimate of all items.
+    """
+    return "strata" in made.details.get("sample", {})
+
+
+def no_estimate(made: Provenance, what: str) -> list[str]:
+    """What is said of such a sample.
+
+    Args:
+        made: what made the items.
+        what: the strata, in the plural.
+    """
+    if not is_a_try(made):
+        return []
+    number = made.details["sample"]["strata"]
+    return [
+        f"This is a try: the sample leaves out some of the {number:,} {what}, so its numbers are no"
+        " estimate of the accuracy in all items."
+    ]
+
+
 def estimate(row: Mapping[Any, Any], counts: Sequence[str] = ()) -> dict[str, Any]:
     """One row of summaries as plain values; JSON has no NaN."""
     columns = {"mean": "mean", "stderr": "std_error", "ci_low": "ci_low", "ci_high": "ci_high"}

@@ -26,7 +26,7 @@ from worldprobe.benchmarks.ewok.vocabulary import (
 )
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
-from worldprobe.engines import refuse_others
+from worldprobe.engines import Workload, refuse_others
 from worldprobe.extensions import load
 from worldprobe.models.registry import CAUSAL, describe_kind
 from worldprobe.paths import EDITIONS, REPOSITORY, edition
@@ -38,6 +38,8 @@ from worldprobe.report.results import (
     START,
     benchmark_result,
     estimate,
+    is_a_try,
+    no_estimate,
     sample_of,
 )
 
@@ -94,6 +96,8 @@ def collect_evaluation(
     """
     item_table, table = read_table(items, Items), read_table(summaries, Summaries)
     made, published = read_provenance(scores), read_published(REPOSITORY / "resources/published")
+    of_items = read_provenance(items)
+    over_pairs = [] if is_a_try(of_items) else [PAIRS]
     printed = published.numbers.query("block == 'table1' and quantity == 'mean'")
     means = table[(table["metric"] == "accuracy") & (table["condition"] == ALL)]
     shown = means[means["grouping"].isin([OVERALL, "domain"])].sort_values(
@@ -101,13 +105,13 @@ def collect_evaluation(
     )
     by_pair = means[means["grouping"] == PAIRS].iloc[0]
     is_pairing = (table["metric"] == "pairing") & (table["condition"] == ALL)
-    paired = table[is_pairing & table["grouping"].isin([OVERALL, PAIRS])].assign(
+    paired = table[is_pairing & table["grouping"].isin([OVERALL, *over_pairs])].assign(
         metric=lambda rows: rows["grouping"].map({OVERALL: PAIRING, PAIRS: PAIRING_OVER_PAIRS}),
         grouping=OVERALL,
     )
     counts = ("ties", "near_ties", "missing")
     is_official, kind = are_official(item_table, published), made.kind or CAUSAL
-    eval_type, of_items = str(shown["eval_type"].iloc[0]), read_provenance(items)
+    eval_type = str(shown["eval_type"].iloc[0])
     is_comparable = is_official and kind == CAUSAL and not is_prompted(eval_type)
     templates = len(item_table.groupby(["domain", "meta_template", "template"]))
     versions = sorted(int(version) for version in item_table["version"].unique())
@@ -139,7 +143,7 @@ def collect_evaluation(
         eval_type=eval_type,
         asked=asked,
         items_digest=made.inputs["items"],
-        mean_over_pairs=estimate(by_pair.to_dict(), counts),
+        mean_over_pairs=estimate(by_pair.to_dict(), counts) if over_pairs else None,
         published={
             "source": published.sources["table1"],
             "is_comparable": is_comparable,
@@ -148,11 +152,12 @@ def collect_evaluation(
         if not is_sample
         else None,
         release=RELEASE if is_official else None,
-        notes=[NO_PAIRING] * (not has_pairing(eval_type))
+        notes=no_estimate(of_items, "pairs of concepts")
+        + [NO_PAIRING] * (not has_pairing(eval_type))
         + [spread] * (len(versions) > 1)
         + [TWO_VERSIONS] * (is_own and len(versions) == 2)
         + interval_notes(shown, shown["metric"] + " of " + shown["group"])
-        + [SMALL_PAIRS] * is_sample
+        + [SMALL_PAIRS] * (is_sample and bool(over_pairs))
         + notes(read_provenance(summaries), Roster({})),
     )
     if references := _references(name, comparisons):
@@ -215,4 +220,10 @@ def _named(source: str) -> str:
     )
 
 
-EVALUATION = Evaluation(evaluate, refuse_rule, Options, settle_options)
+def expect(model: Evaluated) -> Workload | None:
+    """What the model will be asked."""
+    expected: Workload | None = load("worldprobe.benchmarks.ewok.workload:of_evaluation")(model)
+    return expected
+
+
+EVALUATION = Evaluation(evaluate, refuse_rule, Options, settle_options, expect)

@@ -58,6 +58,7 @@ from worldprobe.report.origins import (
     package_versions,
 )
 from worldprobe.report.page import AccuracyCell, Material, Part, cell_of, notices, render_template
+from worldprobe.report.results import no_estimate
 from worldprobe.report.sheet import (
     Sheet,
     SheetColumn,
@@ -72,6 +73,7 @@ QUESTION = "Does a language model know how the world works?"
 CITE = "EWoK: Ivanova et al. (2024), Elements of World Knowledge, arXiv 2405.09605"
 
 PACKAGE = "worldprobe.benchmarks.ewok"
+_PAIRS = "pairs of concepts"
 
 
 def compose(material: Material) -> Part:
@@ -105,7 +107,9 @@ def compose(material: Material) -> Part:
             f"By pairing: {sentence}" for sentence in sentences if sentence not in compared
         ]
     of_pairs = means[means["is_counted"] & means["by_pair_mean"].notna()]
-    if is_sample and len(of_pairs):
+    if tries := [note for origin in origins for note in no_estimate(origin.provenance, _PAIRS)]:
+        compared.insert(0, tries[0])
+    elif is_sample and len(of_pairs):
         compared.append(_of_all_items(of_pairs))
     values = lead_values(means, compared=compared, is_sample=is_sample)
     has_published = any(_is_published(model, roster) for model in means["model"])
@@ -346,22 +350,20 @@ def find_domains(
     """
     rows = selection.over_versions(selection.pick(summaries, "domain", eval_type))
     models = roster.in_order(selection.language_models(rows).model)
-    counted = selection.subjects(rows, roster).model.unique()
-    concepts = (
-        selection.over_versions(selection.pick(summaries, "concept", eval_type))
-        if (summaries.grouping == "concept").any()
-        else rows.iloc[:0]
-    )
+    counted = list(selection.subjects(rows, roster).model.unique())
+    by_domain: dict[str, dict[str, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
+    if (summaries.grouping == "concept").any():
+        concepts = selection.over_versions(selection.pick(summaries, "concept", eval_type))
+        for row in concepts.itertuples():
+            domain, _, concept = str(row.group).partition("/")
+            by_domain[domain][concept][str(row.model)] = row
     findings = []
     for domain in selection.domain_order(summaries, roster, eval_type):
         here = rows[rows.group == domain].set_index("model")["mean"]
         means, human = here.reindex(counted), here.get(HUMAN)
-        inside = concepts[concepts.group.str.startswith(f"{domain}/")]
         lines = {
-            str(group).split("/", 1)[1]: _concept(
-                part.set_index("model"), models, list(counted), roster
-            )
-            for group, part in inside.groupby("group", sort=True)
+            name: _concept(part, models, counted, roster)
+            for name, part in by_domain.get(domain, {}).items()
         }
         order = sorted(
             lines, key=lambda name: (lines[name][0].step < 0, lines[name][0].value, name)
@@ -377,7 +379,7 @@ def find_domains(
                 concepts=[
                     ConceptLine(
                         selection.in_words(name),
-                        int(inside[inside.group == f"{domain}/{name}"].n.max()),
+                        int(max(row.n for row in by_domain[domain][name].values())),
                         lines[name],
                     )
                     for name in order
@@ -388,16 +390,29 @@ def find_domains(
 
 
 def _concept(
-    rows: pd.DataFrame, models: list[str], counted: list[str], roster: Roster
+    rows: Mapping[str, Any], models: Sequence[str], counted: Sequence[str], roster: Roster
 ) -> list[AccuracyCell]:
-    cells = [cell_of(rows["mean"].reindex(counted).mean(), "mean of the models")]
-    for model, row in rows.reindex(models).iterrows():
+    """The cells of a concept: the mean of the models that count, then each.
+
+    Args:
+        rows: model -> its row of the summaries.
+        models: the columns.
+        counted: those of the mean.
+        roster: their names.
+    """
+    means = [rows[model].mean for model in counted if model in rows]
+    cells = [cell_of(pd.Series(means, dtype=float).mean(), "mean of the models")]
+    for model in models:
+        if model not in rows:
+            cells.append(cell_of(None, f"{roster[model].name}: nan"))
+            continue
+        row = rows[model]
         ends = (
             ""
             if pd.isna(row.ci_low)
             else f", 95% interval {row.ci_low:.3f} to {row.ci_high:.3f}, {row.n:.0f} items"
         )
-        cells.append(cell_of(row["mean"], f"{roster[str(model)].name}: {row['mean']:.3f}{ends}"))
+        cells.append(cell_of(row.mean, f"{roster[model].name}: {row.mean:.3f}{ends}"))
     return cells
 
 

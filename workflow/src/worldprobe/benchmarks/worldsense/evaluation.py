@@ -22,11 +22,12 @@ from worldprobe.benchmarks.worldsense.selection import (
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import OVERALL
+from worldprobe.engines import Workload
 from worldprobe.extensions import load
 from worldprobe.models.registry import refuse_prompting
 from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.origins import notes
-from worldprobe.report.results import benchmark_result, estimate, sample_of
+from worldprobe.report.results import benchmark_result, estimate, no_estimate, sample_of
 
 BENCHMARK = "worldsense"
 #: Why two numbers of tuples are named.
@@ -92,7 +93,8 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
     trial_set = str(of_trials.details.get("set", "test"))
     printed = read_published().query("block == 'table2' and quantity == 'accuracy'")
     invalid = len(read_table(responses, Responses, ["status"]).query("status != 'ok'"))
-    notes_of_model = notes(read_provenance(summaries), Roster({}))
+    notes_of_model = no_estimate(of_trials, "problems")
+    notes_of_model += notes(read_provenance(summaries), Roster({}))
     if balanced != n_tuples:
         notes_of_model.append(BALANCED.format(n_tuples, balanced))
     if is_sample and n_tuples < FEWEST_TUPLES:
@@ -162,4 +164,10 @@ def _compare_with_rule(model: str, gain: pd.Series, of_rule: float) -> str:
     )
 
 
-EVALUATION = Evaluation(evaluate, refuse_kind, Options)
+def expect(model: Evaluated) -> Workload:
+    """What the model will be asked."""
+    expected: Workload = load("worldprobe.benchmarks.worldsense.workload:of_evaluation")(model)
+    return expected
+
+
+EVALUATION = Evaluation(evaluate, refuse_kind, Options, workload=expect)

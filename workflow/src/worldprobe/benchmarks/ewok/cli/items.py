@@ -52,8 +52,9 @@ class FillingOptions(FillingSettings):
     """
 
     sample: Annotated[int, Field(ge=1)] | None = None
-    """Number of templates, sampled in proportion from each pair of concepts, at least one from
-    each, as `evaluate --limit` does; unlike with `--limit` here, domains keep their share.
+    """Number of templates, sampled in proportion from each pair of concepts, as `evaluate --limit`
+    does: at least one of each, or fewer than there are pairs, which is no estimate. Unlike with
+    `--limit` here, domains keep their share.
     """
 
 
@@ -150,7 +151,7 @@ def _fill_and_write(
     from worldprobe.benchmarks.ewok.materials.gathering import filling_details
     from worldprobe.benchmarks.ewok.materials.items import fill_items, finish_items, stream_items
     from worldprobe.benchmarks.ewok.materials.situations import sizes_of
-    from worldprobe.benchmarks.ewok.materials.subsets import in_sample, in_share
+    from worldprobe.benchmarks.ewok.materials.subsets import PAIR, in_sample, in_share
 
     if mode == "balanced" and how.compat:
         raise UserError(
@@ -179,13 +180,9 @@ def _fill_and_write(
     sampled = templates
     if how.sample and how.sample < len(templates):
         made.details["sample"] = {"of": len(templates)}
+        n_pairs = len(templates[PAIR].drop_duplicates())
+        made.details["sample"] |= {"strata": n_pairs} if how.sample < n_pairs else {}
         sampled = templates[in_sample(templates, how.sample)].reset_index(drop=True)
-        if len(sampled) > how.sample:
-            LOGGER.warning(
-                "%d templates are asked, not %d: each pair of concepts needs one",
-                len(sampled),
-                how.sample,
-            )
     if mode != "balanced":  # there a filling depends on those of other templates
         templates = sampled
     kept = sampled[in_share(sampled, how.limit)] if how.limit else sampled
