@@ -102,8 +102,11 @@ def write_references(items: Path, judged: Sequence[Path], out: Path) -> None:
     table = pd.concat([read_table(path, Judgements) for path in judged], ignore_index=True)
     facts = {}
     for path in judged:
-        provenance = read_provenance(path)
+        scores = path.with_name("target_scores.parquet")  # which say what computed them
+        provenance = read_provenance(scores if scores.exists() else path)
         stated = {key: value for key in FACTS if (value := getattr(provenance, key))}
+        if "checkpoint" in stated:  # nobody's folders
+            stated["checkpoint"] = stated["checkpoint"].rpartition("results/")[2]
         quantisation = provenance.details.get("quantisation")
         stated |= {"quantisation": quantisation} if quantisation else {}
         facts[str(provenance.model)] = {"name": roster[str(provenance.model)].name, **stated}

@@ -440,6 +440,9 @@ def test_a_sample_has_every_pair_of_concepts_and_every_problem_and_is_never_rank
     assert re.search(title, (work / "report.html").read_text())
     sample, whole = read_result(work / "result.json"), read_result(evaluated / "result.json")
     assert sample["benchmarks"]["ewok"]["published"] is None
+    # its items are those of the whole: other fillings, and no reference would be of them
+    references = sample["benchmarks"]["ewok"]["references"].values()
+    assert {reference["n"] for reference in references} == {len(items)}
     pairs_mean = sample["benchmarks"]["ewok"]["mean_over_pairs"]
     ends = f"{pairs_mean['ci_low']:.3f}–{pairs_mean['ci_high']:.3f}"
     lead = (work / "report.html").read_text().partition("</header>")[0]
