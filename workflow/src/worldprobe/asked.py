@@ -424,11 +424,14 @@ def evaluation(
             )
 
     def expect(model: Evaluated) -> Workload:
-        words_of, list_items = map(load, (f"{_REQUESTS}:words_of", f"{_REQUESTS}:list_items"))
+        texts_asked, list_items = map(load, (f"{_REQUESTS}:texts_asked", f"{_REQUESTS}:list_items"))
         block = model.options.model_dump() if model.options else {}
         rows = list(list_items(asking, block).itertuples(index=False))
         texts = [
-            text for row in rows for request in asking.requests(row) for text in words_of(request)
+            text
+            for row in rows
+            for request in asking.requests(row)
+            for text in texts_asked(request)
         ]
         share = min(1, (model.limit or len(rows)) / max(len(rows), 1))
         read = sum(len(text.split()) for text, _ in texts) * TOKENS_OF_A_WORD

@@ -79,7 +79,7 @@ class MinimalPairs(Block):
     reference: Text
     """Work to cite for the benchmark."""
 
-    items: list[dict[str, Any]] = []
+    items: list[dict[str, str | int | float | bool | None]] = []
     """Its items, each a mapping from columns to values, in place of `data`."""
 
     data: list[Text] = []

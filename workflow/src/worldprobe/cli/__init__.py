@@ -32,7 +32,7 @@ from worldprobe.inference.preemption import Preemption
 from worldprobe.stages import GROUPS, STAGES
 
 #: What may stand before the stage.
-OPTIONS = ("--help", "-h", "--version", "--verbose", "--install-completion")
+OPTIONS = ("--help", "-h", "--version", "--verbose")
 
 
 def build_app(stages: Sequence[str] = tuple(STAGES)) -> App:
@@ -81,9 +81,6 @@ def parse(words: Sequence[str]) -> parsing.Call | None:
     if {"--help", "-h"} & set(leading):
         print_stages()
         return None
-    if "--install-completion" in leading:
-        print(f"Completes with the Tab key in new shells: {build_app().install_completion()}")
-        return None
     if not rest or rest[0] not in STAGES:
         near = did_you_mean(rest[0], STAGES, "") if rest else ""
         problem = (
@@ -123,8 +120,6 @@ def print_stages() -> None:
     print(
         "\nOptions:\n  --help              show this, or help of a command or subcommand\n"
         "  --version           print the version\n"
-        "  --install-completion\n"
-        "                      let the Tab key complete commands and options\n"
         "  --verbose           log more"
     )
 

@@ -15,6 +15,7 @@ from pydantic import Field
 from worldprobe import engines
 from worldprobe.benchmark import taken_by
 from worldprobe.cli.parsing import missing_extra, need
+from worldprobe.code_digest import digest_code
 from worldprobe.engines import EngineType, Offers
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.checkpoint import NO_ADAPTER, short_name
@@ -170,7 +171,7 @@ class Model(Setup):
         try:
             state = engine_type.files_state(self) if kept is not None and self.answers else ()
             engine = (
-                open_remembered(self.answers, loaded, state, visible_gpus(), load)
+                open_remembered(self.answers, loaded, state, digest_code(), visible_gpus(), load)
                 if state and self.answers
                 else load()
             )

@@ -71,7 +71,7 @@ class Answers:
     origins: dict[str, Any]
 
 
-def words_of(question: Request) -> list[tuple[str, int]]:
+def texts_asked(question: Request) -> list[tuple[str, int]]:
     """The texts that are read for a question, each with the tokens that may be written, for
     estimates.
     """

@@ -15,7 +15,7 @@ from worldprobe.models.checkpoint import NO_ADAPTER, folder_of, locate, read_obj
 from worldprobe.models.registry import ENCODER_DECODER, MASKED
 from worldprobe.models.server import KEY_VARIABLE
 from worldprobe.models.stand_ins import STAND_IN
-from worldprobe.models.weights import count_parameters
+from worldprobe.models.weights import count_weights
 from worldprobe.settings.registry import REHEARSAL_ENDPOINT
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def parameters_of(card: Mapping[str, Any]) -> int | None:
     if stated := card.get("parameters"):
         return int(stated)
     try:
-        return count_parameters(checkpoint_of(card, kind=None).weights().files)
+        return count_weights(checkpoint_of(card, kind=None).weights().files)
     except (UserError, OSError, ValueError, KeyError):
         return None
 

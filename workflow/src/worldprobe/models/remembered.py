@@ -18,7 +18,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from worldprobe.code_digest import digest_code
 from worldprobe.errors import MachineError
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
@@ -91,7 +90,12 @@ class RememberedEngine:
 
 
 def open_remembered(
-    root: Path, options: str, state: Sequence[Any], gpus: Sequence[str], load: Callable[[], Engine]
+    root: Path,
+    options: str,
+    state: Sequence[Any],
+    code: str,
+    gpus: Sequence[str],
+    load: Callable[[], Engine],
 ) -> Engine:
     """The model, loaded at once where nothing is known of it.
 
@@ -99,10 +103,11 @@ def open_remembered(
         root: folder of all stores of answers, where the note on it is.
         options: how it is loaded.
         state: of its files, see ``Checkpoint.state``.
+        code: digest of what loads it.
         gpus: that this process may use.
         load: loads it.
     """
-    depends = [options, state, _packages(), digest_code(), processor(), list(gpus)]
+    depends = [options, state, _packages(), code, processor(), list(gpus)]
     depends.append(os.environ.get("CUDA_VISIBLE_DEVICES"))
     digest = hashlib.sha256(json.dumps(depends).encode()).hexdigest()[:32]
     note = root / f"loaded-{digest}.json"

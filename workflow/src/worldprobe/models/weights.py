@@ -129,7 +129,7 @@ def find_weights(folder: Path, name: str, allow_pickle: bool) -> Weights:
     )
 
 
-def count_parameters(files: Iterable[Path]) -> int | None:
+def count_weights(files: Iterable[Path]) -> int | None:
     """The numbers in weights of safetensors, as their headers say; None for others. Packed ones are
     counted as they are stored.
     """
