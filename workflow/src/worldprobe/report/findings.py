@@ -106,6 +106,9 @@ def all_at_chance(rows: pd.DataFrame) -> str:
     is_at = rows["against"].isin([STANDING["open"], STANDING["near ties"]])
     if rows.empty or not (is_at | (rows["mean"] == 0.5)).all():
         return ""
+    if len(rows) == 1:
+        mean = decimals(3)(rows["mean"].iloc[0])
+        return f"The accuracy, {mean}, is not shown to differ from chance."
     ends = span(rows["mean"].min(), rows["mean"].max())
     return f"No accuracy here is shown to differ from chance; they are {ends}."
 
@@ -186,11 +189,14 @@ def lead_in_words(values: dict[str, Any]) -> list[str]:
     return sentences
 
 
+def read_pairs(path: Path | None, contract: type[Table]) -> pd.DataFrame:
+    """A table of comparisons; without rows where there is no table."""
+    return typed([], contract) if path is None else read_table(path, contract)
+
+
 def read_overall(path: Path | None, contract: type[Table]) -> pd.DataFrame:
     """The rows over all units of a table of comparisons; none where there is no table."""
-    if path is None:
-        return typed([], contract)
-    rows = read_table(path, contract)
+    rows = read_pairs(path, contract)
     return rows[rows["grouping"] == OVERALL]
 
 
@@ -218,7 +224,7 @@ def compared_in_words(
     counted = means[is_model & means["mean"].notna()]
     rows = comparisons.assign(table=tables[1]).to_dict("records")
     pairs = {(row["model_a"], row["model_b"]): row for row in rows}
-    pairs |= {(b, a): _turned(row) for (a, b), row in pairs.items()}
+    pairs |= {(b, a): turned(row) for (a, b), row in pairs.items()}
     names = dict(zip(counted["model"], counted["name"], strict=True))
     strongest = {}
     for model in names:
@@ -241,8 +247,8 @@ def compared_in_words(
     return [CitedSentence(sentence) for sentence in sentences]
 
 
-def _turned(row: dict[Any, Any]) -> dict[Any, Any]:
-    """A comparison with its sides exchanged."""
+def turned(row: dict[Any, Any]) -> dict[Any, Any]:
+    """A comparison (a row of ``contracts.results.Comparisons``) with its sides exchanged."""
     opposite = {"a": "b", "b": "a"}
     turned = {
         f"{name[:-1]}{opposite[name[-1]]}" if name[-2:] in ("_a", "_b") else name: value
@@ -275,7 +281,7 @@ def _difference(row: dict[Any, Any]) -> str:
 def _which_is_better(row: dict[Any, Any], first: str, second: str) -> str:
     """The sentence about two models."""
     if row["difference"] < 0:
-        row, first, second = _turned(row), second, first
+        row, first, second = turned(row), second, first
     _, is_better, qualified = str(row["finding"]).partition(" is better")
     if is_better:
         return f"{first} is better than {second}: {_difference(row)}{qualified}."

@@ -23,6 +23,7 @@ from markupsafe import Markup
 from worldprobe import __version__
 from worldprobe.benchmark import NO_SECTION, TOP, Benchmark, Display, Section, taken_by
 from worldprobe.contracts import read_provenance, read_table
+from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import TooLittleError, UserError
 from worldprobe.files import digest_file, read_text, write_text
 from worldprobe.missing import read_missing
@@ -108,6 +109,8 @@ class Part:
         apart: names in the overview that are no published language models, and stand below them.
         extras: section id -> markup that follows its tables.
         has_item_text: whether ``extras`` quote items.
+        title: what its scores are called, where it is not the benchmark's name.
+        references: known models and baselines on the same items.
     """
 
     question: str
@@ -123,6 +126,8 @@ class Part:
     apart: frozenset[str] = frozenset()
     extras: Mapping[str, Markup] = field(default_factory=dict)
     has_item_text: bool = False
+    title: str = ""
+    references: Sheet | None = None
 
 
 @dataclass(frozen=True)
@@ -140,8 +145,8 @@ class ShownSection:
 
 @dataclass(frozen=True)
 class ShownPart:
-    """A part with its benchmark's name, the tables that it begins with, the sections that have
-    something to show, and what guessing reaches.
+    """A part with its benchmark's name, what its scores are called, the tables that it begins with,
+    the sections that have something to show, what guessing reaches, and what its method is called.
     """
 
     name: str
@@ -150,6 +155,7 @@ class ShownPart:
     sections: Sequence[ShownSection]
     tables: Sequence[PrintedTable] = ()
     chance: float | None = 0.5
+    method: str = ""
 
 
 @dataclass
@@ -230,6 +236,8 @@ def build_part(
 
     tables = [table for table in tables if table.rows]
     first = inside(TOP, "table", tables)
+    if part.references:
+        first.append(part.references.printed_as(""))
     if flagged := flags_sheet(read_provenance(material.summary), material.roster):
         first.append(flagged.printed_as(""))
     shown = []
@@ -243,7 +251,8 @@ def build_part(
             shown.append(
                 ShownSection(section.id, section.title, section.intro, *content, section.is_folded)
             )
-    return ShownPart(benchmark.name, benchmark.title, part, shown, first, page.chance)
+    title = part.title or benchmark.title
+    return ShownPart(benchmark.name, title, part, shown, first, page.chance, benchmark.title)
 
 
 @dataclass(frozen=True)
@@ -302,7 +311,9 @@ def overview_of(parts: Sequence[ShownPart]) -> Overview:
     ask has empty cells there.
     """
     wholes = [
-        (shown.title, cells) for shown in parts for cells in list(shown.part.overview.values())[:1]
+        (shown.title if len(parts) > 1 else OVERALL, cells)
+        for shown in parts
+        for cells in list(shown.part.overview.values())[:1]
     ]
     details = [pair for shown in parts for pair in list(shown.part.overview.items())[1:]]
     chances = [shown.chance for shown in parts for _ in list(shown.part.overview)[:1]]
