@@ -70,7 +70,8 @@ def expect_evaluation(
             else reading / CORE_FLOPS / cores + writing / MEMORY_BYTES
         )
         where = "an A100" if on_gpu else f"{cores} cores"
-        lines.append(f"time: about {max(1, round(seconds / 60)):,} minutes on {where}, and loading")
+        minutes = f"about {seconds / 60:,.0f} minutes" if seconds > 90 else "a minute or two"
+        lines.append(f"time: {minutes} on {where}, and loading")
     else:
         first = "server's first answers" if is_remote else "first answers"
         lines.append(f"time: unknown before the {first}")
