@@ -58,7 +58,8 @@ def expect_evaluation(
         for title, load in loads.items()
     ]
     known_loads = [load for load in loads.values() if load is not None]
-    read, written = (sum(load[place] for load in known_loads) for place in (1, 2))
+    read = sum(load.read for load in known_loads)
+    written = sum(load.written for load in known_loads)
     is_whole, is_remote = len(known_loads) == len(loads), engines.of(card).is_remote
     parameters = parameters_of(card) if engines.of(card).has_weights else None
     if is_whole and parameters:
