@@ -162,7 +162,7 @@ def score_items(
     )
     table = validate(judged.table.assign(**taught_here(model.facts.checkpoint)), Judgements)
     logprobs = scores.pivot(index=["item_id", "target"], columns="context", values="logprob")
-    logprobs = logprobs.rename(columns={context: f"logprob_context{context}" for context in (1, 2)})
+    logprobs = logprobs.rename(columns={1: "logprob_context1", 2: "logprob_context2"})
     return table.merge(logprobs.reset_index(), on=["item_id", "target"], how="left", validate="1:1")
 
 

@@ -127,7 +127,8 @@ def _blocks(
         is_random=is_random,
     )
     shared = {
-        name: np.tile(column.to_numpy(object), n_metrics) for name, column in scored.series.items()
+        str(name): np.tile(column.to_numpy(object), n_metrics)
+        for name, column in scored.series.items()
     }
     shared |= {"metric": np.repeat(np.array(scored.metrics, object), n_series)}
     same = {"grouping": group.grouping, "group": group.name}

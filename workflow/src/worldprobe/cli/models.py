@@ -91,7 +91,8 @@ def plan_(
         names = names or all_models(study)
         cards, memory = _with_folders(cards, names), gpu_memory or site["gpu_memory_gb"]
         names = list(map(_id_of, names))
-        asked = {**study, "models": list(dict.fromkeys([*study["models"], *names]))}
+        added = [name for name in names if name not in all_models(study)]
+        asked = {**study, "models": [*study["models"], *added]}  # as if they were the study's
         loads = {model: costs.workload_of(asked, cards[model]) for model in select(cards, names)}
     else:
         cards, loads, memory = read_registry(shipped_file(registry)), {}, gpu_memory or 80.0

@@ -354,7 +354,7 @@ def list_instead(
         return False
     from worldprobe.asked import DISPLAYS
 
-    own = {"minimal pairs and others": DISPLAYS}
+    own: dict[str, Sequence[Display]] = {"minimal pairs and others": DISPLAYS}
     own |= {benchmark.title: benchmark.displays for benchmark in benchmarks().values()}
     for title, displays in own.items():
         chosen = [display for display in displays if display.kind == kind]

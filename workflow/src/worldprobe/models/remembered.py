@@ -107,7 +107,7 @@ def open_remembered(
         gpus: that this process may use.
         load: loads it.
     """
-    depends = [options, state, _packages(), code, processor(), list(gpus)]
+    depends: list[Any] = [options, state, _packages(), code, processor(), list(gpus)]
     depends.append(os.environ.get("CUDA_VISIBLE_DEVICES"))
     digest = hashlib.sha256(json.dumps(depends).encode()).hexdigest()[:32]
     note = root / f"loaded-{digest}.json"

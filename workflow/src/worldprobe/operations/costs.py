@@ -58,7 +58,8 @@ def expect_evaluation(
         for title, load in loads.items()
     ]
     known_loads = [load for load in loads.values() if load is not None]
-    read, written = (sum(load[place] for load in known_loads) for place in (1, 2))
+    read = sum(load.read for load in known_loads)
+    written = sum(load.written for load in known_loads)
     is_whole, is_remote = len(known_loads) == len(loads), engines.of(card).is_remote
     parameters = parameters_of(card) if engines.of(card).has_weights else None
     if is_whole and parameters:
@@ -70,7 +71,8 @@ def expect_evaluation(
             else reading / CORE_FLOPS / cores + writing / MEMORY_BYTES
         )
         where = "an A100" if on_gpu else f"{cores} cores"
-        lines.append(f"time: about {max(1, round(seconds / 60)):,} minutes on {where}, and loading")
+        minutes = f"about {seconds / 60:,.0f} minutes" if seconds > 90 else "a minute or two"
+        lines.append(f"time: {minutes} on {where}, and loading")
     else:
         first = "server's first answers" if is_remote else "first answers"
         lines.append(f"time: unknown before the {first}")

@@ -87,10 +87,6 @@ def _described(summaries: pd.DataFrame, roster: Roster, eval_type: str) -> list[
     return [str(model) for model in means.loc[means["is_counted"], "model"]]
 
 
-#: Means that differ by no more are equal but for rounding.
-SAME = 1e-9
-
-
 @table(
     inputs=[Summaries],
     title="Against chance",
@@ -108,8 +104,7 @@ def models_against_chance(
     """Every model against chance, by the first way of asking if no other is named."""
     eval_type = eval_type or first_eval_type(summaries)
     means = mean_accuracies(summaries, roster, eval_type)
-    # where each pair has one item, they say the same
-    has_pairs = bool(((means["by_pair_mean"] - means["mean"]).abs() > SAME).any())
+    has_pairs = bool(means["by_pair_mean"].notna().any())
     columns = [
         number_column("Mean over pairs of concepts", "by_pair_mean"),
         SheetColumn("95% interval over pairs", ("by_pair_ci_low", "by_pair_ci_high"), span),
