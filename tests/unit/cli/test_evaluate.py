@@ -24,6 +24,7 @@ from worldprobe.cli import evaluate
 from worldprobe.cli.engines import Model
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.engines import Workload
+from worldprobe.errors import UserError
 from worldprobe.models.engine_types import Transformers
 from worldprobe.operations.costs import expect_evaluation
 from worldprobe.report.results import benchmark_result, read_result
@@ -471,9 +472,14 @@ def test_a_limit_above_all_is_no_sample():
         assert evaluate.is_sample(result, "ewok") == is_so
 
 
-def test_all_items_replace_a_sample_and_a_sample_replaces_nothing(quick, capsys):
+def test_all_items_replace_a_sample_and_a_sample_replaces_only_a_smaller_one(quick, capsys):
+    """`--limit 5` to try, then `--limit 400` as Get started says, was refused."""
     said, run = quick
-    assert run("--benchmark", "ewok", "--limit", "400") == (0, {"ewok": 0.5})
+    assert run("--benchmark", "ewok", "--limit", "5") == (0, {"ewok": 0.5})
+    said |= {"ewok": 0.55, "items": "of more templates"}
+    assert run("--benchmark", "ewok", "--limit", "400") == (0, {"ewok": 0.55})
+    assert run("--benchmark", "ewok", "--limit", "5") == (2, {"ewok": 0.55})
+    assert run("--benchmark", "ewok", "--limit", "500", "--versions", "1-1")[0] == 2
     said |= {"ewok": 0.6, "items": "all"}
     assert run("--benchmark", "ewok") == (0, {"ewok": 0.6})
     said |= {"ewok": 0.7, "items": "a sample"}
@@ -588,6 +594,21 @@ def test_a_dry_run_says_what_will_be_asked_and_leaves_nothing(
     assert run(f"{line} --materials {tmp_path}") == 0
     assert "EWoK: number of questions unknown" in capsys.readouterr().out
     assert not work.exists()
+
+
+def test_of_several_models_each_is_named_and_a_refusal_is_said_at_once(capsys, monkeypatch):
+    """Costs named no model, and what was refused first was said after hours of the others."""
+    said = []
+
+    def refuse(model, *_):
+        said.append(capsys.readouterr())
+        raise UserError(model, "cannot be read.", "Name another.")
+
+    monkeypatch.setattr(evaluate, "evaluate_model", refuse)
+    assert run("evaluate first second --dry-run") == 2
+    assert said[0].out == "first:\n"
+    assert "not evaluated: first cannot be read." in said[1].err
+    assert said[1].out == "\nsecond:\n"
 
 
 def test_what_a_server_costs_is_said_from_its_card():

@@ -7,12 +7,15 @@ from worldprobe import extensions
 #: Group of the list of all -> the shared stages: where each is, and its line in the list.
 GROUPS = {
     "Start here": {
-        "evaluate": ("evaluate:evaluate", "evaluate one model, and write its result and a report"),
+        "evaluate": (
+            "evaluate:evaluate",
+            "evaluate models, and write the result and a report of each",
+        ),
         "compare": ("analysis:compare", "test whether models differ, paired by item"),
         "results": ("evaluate:results", "check a result, or export it for other tools"),
     },
     "A study": {
-        "config": ("study:config", "check configuration files"),
+        "config": ("study:config", "begin a configuration file, or check it"),
         "workflow": ("study:workflow", "print the path of the Snakefile"),
         "status": ("study:status", "list which models are done, failed or still to run"),
         "models": ("models:app", "list and fetch models, and plan what they need"),

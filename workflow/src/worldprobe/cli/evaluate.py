@@ -116,12 +116,16 @@ def evaluate(
         raise UserError(given[0], problem, "Leave it out, or give one model.")
     errors: list[UserError] = []
     for model in models or (None,):
+        if len(models) > 1:
+            print(f"{model}:", file=sys.stdout if dry_run else sys.stderr)
         try:
             evaluate_model(
                 model, benchmark, limit, work, replace, dry_run, out, registry, options, setup
             )
         except UserError as error:
             errors.append(error)
+            if len(models) > 1:  # at once: others may take hours
+                LOGGER.warning("not evaluated: %s %s", error.where, error.problem)
         if len(models) > 1:
             print()
     raise_all(errors)
@@ -398,20 +402,21 @@ def made_otherwise(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> list
 
 def asked_otherwise(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> list[str]:
     """Options and items of an earlier result that later numbers of a benchmark would replace by
-    others; all items may replace a sample.
+    others; all items may replace a sample, and a larger sample a smaller one.
     """
     differing = []
     for name, options in later["options"].items():
         before = {"limit": 0} | earlier.get("options", {}).get(name, options)
         if before["limit"] and not options["limit"]:
             continue
+        is_grown = 0 < before["limit"] < options["limit"]
         differing += [
             f"{name} --{option.replace('_', '-')} {before[option]}"
             for option, value in options.items()
-            if before.get(option, value) != value
+            if before.get(option, value) != value and not (is_grown and option == "limit")
         ]
         was, now = (result.get("benchmarks", {}).get(name, {}) for result in (earlier, later))
-        if was and now and was["items_digest"] != now["items_digest"]:
+        if was and now and not is_grown and was["items_digest"] != now["items_digest"]:
             differing.append(f"{name} on other items")
     return differing
 
