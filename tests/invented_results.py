@@ -67,7 +67,7 @@ def make_result() -> Callable[..., dict[str, Any]]:
                 part("accuracy", "problem", "Infer.trivial", estimate(0.6, 0.05, 60)),
                 part("bias", "overall", "all", estimate(-0.1, 0.05, 60)),
             ],
-            "baselines": {"counting (rule)": estimate(0.5, 0.05, 60)},
+            "baselines": {"Counting (rule)": estimate(0.5, 0.05, 60)},
             "published": {"source": "Table 2", "is_comparable": False, "means": {"GPT4": 0.7}},
             "release": None,
             "notes": ["A rule that counts has 0.500."],

@@ -361,7 +361,7 @@ def test_flags_and_unreadable_answers_are_shown(study, tmp_path, check) -> None:
     assert f"{len(unread):,} of {len(unread):,}" in text
     check("report build {folder}/sum.parquet --out {folder}/r.html", status=0)
     head = (tmp_path / "r.html").read_text(encoding="utf-8").partition("<section")[0]
-    assert "Answers with flags" in head
+    assert "Doubtful answers" in head
 
 
 def trial(**changes: Any) -> dict[str, Any]:

@@ -363,7 +363,7 @@ def test_pairs_of_models_are_a_table_of_its_page_overall_and_by_group(tmp_path: 
     sheet = shown(compare_scores(scores, ["kind"]), Roster({}), Provenance())
     assert list(sheet.frame["group"]) == ["all", "animal", "plant"]
     assert list(sheet.frame["difference"]) == pytest.approx([0.335, 0.33, 0.34])
-    assert sheet.finding.startswith("1 of 1 pairs differs")
+    assert sheet.finding.startswith("1 of 1 pairs of models differs")
     assert "Student's t" in sheet.notes[0]
     assert not any("Caution" in note for note in sheet.notes)
     few = scores.assign(cluster="c" + (scores.index % 5 * (scores.index % 2)).astype(str))

@@ -238,6 +238,13 @@ def test_a_word_that_goes_with_one_side_is_above_what_chance_does():
     assert word_cues(many_templates(np.random.default_rng(0))).table.eval("pmi > bound").sum() == 0
 
 
+def test_counts_of_small_materials_say_none_where_there_is_nothing(garden, capsys):
+    """pandas' "Empty DataFrame" with its columns was printed."""
+    garden.read()  # writes its files
+    assert run(f"materials stats {garden.folder}") == 0
+    assert "Empty DataFrame" not in capsys.readouterr().out
+
+
 def test_models_of_bare_words_find_what_leaks_and_are_at_chance_otherwise():
     rng = np.random.default_rng
     repeated = many_templates(

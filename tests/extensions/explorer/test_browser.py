@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -105,6 +106,22 @@ def test_items_are_filtered_opened_and_addressed(window):
     assert not title.is_displayed()
     quoted = window.execute_script("return [quoted('a/b-1.parquet'), quoted(`it's here`)]")
     assert [shlex.split(word) for word in quoted] == [["a/b-1.parquet"], ["it's here"]]
+
+
+def test_a_row_shows_where_targets_begin_and_a_legend_says_what_its_numbers_are(window):
+    """Two contexts and two targets ran together; a number and its colour had no explanation."""
+    legend = "return document.getElementById('legend').textContent"
+    window.go("benchmark=ewok&version=1")
+    texts = [one.text for one in window.find_elements(By.CSS_SELECTOR, ".row .what")]
+    assert all(re.fullmatch(r"[^/→]+ / [^/→]+ → [^/→]+ / [^/→]+", text) for text in texts)
+    assert all(row.endswith(" · version 1") for row in rows(window))
+    said = window.execute_script(legend)
+    assert "first's difference of log probabilities (nats)" in said
+    assert "green: right about both targets" in said
+    assert said.endswith("Beside it: second.")
+    window.go("benchmark=worldsense&model=first")
+    assert window.execute_script(legend).endswith("whether first is right (✓) or wrong (✗).")
+    assert all(row.endswith(" · size 3") for row in rows(window))
 
 
 def test_a_link_chooses_the_run_of_its_benchmark(window):

@@ -63,6 +63,12 @@ def test_a_number_out_of_bounds_is_told_its_bound(capsys, option, value, bound):
     assert f"error: {option}\n  problem: '{value}' should be {bound}.\n" in message
 
 
+def test_a_default_of_several_values_is_shown_as_it_is_typed(capsys):
+    """It read [default: ['likert']]."""
+    assert cli.main(["human", "lists", "--help"]) == 0
+    assert "[default: likert]" in capsys.readouterr().out
+
+
 def test_where_no_study_is_none_is_looked_at(capsys, tmp_path, monkeypatch):
     """It listed the control models of the default settings."""
     monkeypatch.chdir(tmp_path)

@@ -346,7 +346,7 @@ def test_worldsense_accuracy_is_the_mean_of_its_problems(evaluated):
     assert stated["ci_low"] <= stated["mean"] <= stated["ci_high"]
     n_trials = len(read_table(evaluated / "worldsense" / "responses.parquet", Responses))
     assert stated["asked"]["items"].startswith(f"{n_trials:,} trials")
-    assert stated["baselines"].keys() >= {"counting (rule)", "single clauses (rule)"}
+    assert stated["baselines"].keys() >= {"Counting (rule)", "Single clauses (rule)"}
 
 
 def test_a_checkpoint_with_a_chat_template_is_asked_as_published(tiny_checkpoint, tmp_path):

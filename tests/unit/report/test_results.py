@@ -71,13 +71,21 @@ def test_a_single_model_is_printed_with_interval_number_of_units_and_chance(make
     assert rows[2] == ["overall", "0.550", "0.500–0.600", "60"]
     assert rows[3] == ["Infer.trivial", "0.600", "0.550–0.650", "60"]
     assert rows[4][:2] == ["bias", "−0.100"]
-    assert rows[5][:3] == ["counting", "(rule)", "0.500"]
+    assert rows[5][:3] == ["Counting", "(rule)", "0.500"]
     assert rows[6] == ["chance", "0.500"]
     assert "counts: invalid 2" in text
     assert "GPT4" not in text, "a number of other items"
     assert text.rstrip().endswith(
         "The published numbers (Table 2) are of other items or kinds of model, so none is shown."
     )
+
+
+def test_what_the_first_sentences_say_is_not_said_again_below(make_result):
+    """ "This is a try" stood twice."""
+    result = make_result("tiny")
+    result["benchmarks"]["ewok"]["notes"] = ["This is a try.", "Few pairs."]
+    text = describe(result, "ewok", ["tiny is above chance.", "This is a try."])
+    assert [text.count(note) for note in ("This is a try.", "Few pairs.")] == [1, 1]
 
 
 def test_what_others_reach_on_the_same_items_is_grey_on_a_terminal_and_names_its_source(

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from worldprobe.analysis.comparisons import above_or_below
-from worldprobe.report.findings import against_chance, lead_values
+from worldprobe.report.findings import _difference, against_chance, lead_values, pairs_finding
 from worldprobe.report.model_names import Roster
 
 NONE = float("nan")
@@ -106,3 +106,17 @@ def test_a_model_is_above_chance_alone_in_a_comparison_and_beside_one_other_or_i
     )
     assert [above_or_below(rows[:n]).iloc[0] for n in (1, 2, 3)] == ["above", "above", "open"]
     assert above_or_below(rows, n_intervals=1).tolist() == ["above", "open", "open"]
+
+
+def test_a_count_of_pairs_says_of_what_they_are_and_by_which_measure():
+    """Two sentences below each other read "12 of 22 pairs differ"."""
+    rows = pd.DataFrame({"p_holm": [0.01, 0.5], "metric": "accuracy"})
+    assert pairs_finding(rows).startswith("1 of 2 pairs of models differs (p")
+    assert pairs_finding(rows.assign(metric="pairing")).startswith("By pairing, 1 of 2 pairs of")
+
+
+def test_a_difference_without_an_interval_shows_none():
+    """It read "95% interval: – to –"."""
+    row = {"table": "t", "mean_a": 0.9, "mean_b": 0.9, "difference": 0.0, "status": "no_spread"}
+    row |= {"model_a": "a", "model_b": "b", "ci_low": NONE, "ci_high": NONE}
+    assert _difference(row).endswith("0.0\ue002 points (not tested)")

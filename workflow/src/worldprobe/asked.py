@@ -188,6 +188,12 @@ def asked(
     )
 
 
+def _clusters(row: pd.Series) -> str:
+    """What an interval is over; items that name no clusters are their own."""
+    kind = "items" if row["n_clusters"] == row["n"] else "clusters of items"
+    return f"{kind} ({row['n_clusters']})"
+
+
 def _overall_first(summaries: pd.DataFrame) -> pd.DataFrame:
     return summaries.sort_values(
         "grouping", key=lambda names: names != OVERALL, kind="stable", ignore_index=True
@@ -399,7 +405,7 @@ def evaluation(
             title=title,
             unit="items",
             chance=chance,
-            interval=f"clusters of items ({means['n_clusters'].iloc[0]})",
+            interval=_clusters(means.iloc[0]),
             eval_type=str(means["eval_type"].iloc[0]),
             asked={
                 "way of asking": str(means["eval_type"].iloc[0]),

@@ -404,7 +404,7 @@ def overview(
             ),
             _text(_wide(tables["sides"])),
         ),
-        (f"Differences with p below {LEAST_P}", _text(unlike) if len(unlike) else "none"),
+        (f"Differences with p below {LEAST_P}", _text(unlike)),
         (
             (
                 f"Words of {LEAST_CONCEPT_PAIRS} or more pairs of concepts that go with one side"
@@ -412,13 +412,15 @@ def overview(
             ),
             _text(cues.table.groupby("part").head(5)),
         ),
-        ("Words above the bound", _text(telling) if len(telling) else "none"),
+        ("Words above the bound", _text(telling)),
         ("Accuracy of models of bare words (chance: 0.5)", _text(tables["bag_of_words"])),
     ]
     return tables, "\n\n".join(f"{title}\n{body}" for title, body in parts)
 
 
 def _text(table: pd.DataFrame) -> str:
+    if table.empty:
+        return "none"
     return table.to_string(index=False, float_format=lambda value: f"{value:.3f}", max_rows=None)
 
 

@@ -8,13 +8,13 @@ TOGETHER = KnownRule(
     "together",
     "worldprobe_lab.trained_rules:match_clause",
     "matches clauses one by one, without combining two.",
-    baseline="single clauses (rule)",
+    baseline="Single clauses (rule)",
 )
 NGRAMS = KnownRule(
     "ngrams",
     "worldprobe_lab.trained_rules:NgramRule",
     "a classifier of word n-grams that learns from other trials.",
-    baseline="n-grams (trained)",
+    baseline="N-grams (trained)",
     learns=True,
 )
 ROLES = KnownRule(

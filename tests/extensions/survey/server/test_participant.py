@@ -6,9 +6,18 @@ import re
 import pytest
 
 from worldprobe.benchmarks.ewok.scoring import load_prompts
+from worldprobe_survey.app import STATIC
 from worldprobe_survey.study import read_wording
 
 PID = f"{1:024x}"
+
+
+def test_colours_under_a_pointer_are_only_where_one_can_hover():
+    """After a touch, the next trial's answer at the same place was tinted: a hint to repeat it."""
+    css = (STATIC / "survey.css").read_text()
+    block = re.search(r"@media \(hover: hover\) \{\n(?:  .*\n)*\}", css)
+    assert block
+    assert css.count(":hover") == block[0].count(":hover") > 3
 
 
 def count_sessions(lab):

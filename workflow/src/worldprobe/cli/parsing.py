@@ -37,6 +37,8 @@ READ_WHOLE = {"materials", "source", "corpus", "tokenizer", "checkpoint"}
 
 
 def _shown_default(value: object) -> object:
+    if isinstance(value, list):
+        return " ".join(map(str, value)) or None
     return None if value is False or value in ((), "") else value
 
 

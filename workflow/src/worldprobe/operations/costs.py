@@ -185,10 +185,10 @@ def _gpus(
     if on_gpus:
         parts = [f"{len(times)} with {gpus}" for gpus, times in on_gpus.items()]
         total = max(sum(gpus * sum(times) for gpus, times in on_gpus.items()), 1)
-        verb = "are asked for" if on_cluster else "at most on A100s"
+        verb = "asked for" if on_cluster else "at most, on A100s"
         yield (
-            f"GPUs{hardware}: jobs {', '.join(parts)}; {total:,.0f} GPU hours {verb}, the longest"
-            f" job {max(1, *map(max, on_gpus.values())):.0f} hours"
+            f"GPUs{hardware}: jobs {', '.join(parts)}; GPU hours {verb}: {total:,.0f}; hours of the"
+            f" longest job: {max(1, *map(max, on_gpus.values())):.0f}"
         )
     if 0 in hours:
         yield f"without a GPU: {len(hours[0])} jobs"

@@ -271,11 +271,12 @@ def _difference(row: dict[Any, Any]) -> str:
         p = f"p {'' if printed.startswith('<') else '= '}{cited(printed, 'p')}"
         p += f", by Holm {cited(holm, 'p_holm')}" if holm != printed else ""
     first, second = (cited(decimals(3)(row[name]), name) for name in ("mean_a", "mean_b"))
-    difference, *ends = (
+    difference, low, high = (
         cited(decimals(1)(100 * row[name]), name, 100)
         for name in ("difference", "ci_low", "ci_high")
     )
-    return f"{first} against {second}, {difference} points (95% interval: {' to '.join(ends)}; {p})"
+    ends = f"95% interval: {low} to {high}; " if pd.notna(row["ci_low"]) else ""
+    return f"{first} against {second}, {difference} points ({ends}{p})"
 
 
 def _which_is_better(row: dict[Any, Any], first: str, second: str) -> str:
@@ -364,7 +365,10 @@ def pairs_finding(rows: pd.DataFrame) -> str:
     """In how many comparisons a difference was found, with Holm's correction."""
     n_found = (rows["p_holm"] < CORRECTED).sum()
     verb = "differs" if n_found == 1 else "differ"
-    return f"{n_found} of {len(rows)} pairs {verb} (p < 0.05 after Holm's correction)."
+    how = "By pairing, " if "metric" in rows and (rows["metric"] == "pairing").all() else ""
+    return (
+        f"{how}{n_found} of {len(rows)} pairs of models {verb} (p < 0.05 after Holm's correction)."
+    )
 
 
 def which_tests(rows: pd.DataFrame) -> str:

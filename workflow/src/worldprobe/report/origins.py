@@ -205,7 +205,7 @@ def flags_sheet(provenance: Provenance, roster: Roster) -> Sheet | None:
         paradigm, _, how = way.partition(", ")
         columns.append(number_column(how or way, way, percent, over=paradigm if how else ""))
     return Sheet(
-        f"{'Answers with flags' if of_flag else f'Answers with a flag ({order.flag.iloc[0]})'},"
+        f"{'Doubtful answers' if of_flag else f'Doubtful answers ({order.flag.iloc[0]})'},"
         " in percent of those to each way of asking.",
         frame,
         tuple(columns),
@@ -232,7 +232,7 @@ NOTES = {
     "Missing models": missing_note,
     "Missing answers": partly_note,
     "Models of other kinds": kinds_note,
-    "Answers with flags": flags_note,
+    "Doubtful answers": flags_note,
 }
 
 

@@ -24,7 +24,10 @@ function index(run) {
 const rightOf = (run, row) => run && run.of[row] >= 0 ? run.right[run.of[row]] : null;
 const pairingOf = (run, row) => run && run.pairing && run.of[row] >= 0 ? run.pairing[run.of[row]] : null;
 const marginOf = (run, row) => run && run.of[row] >= 0 ? run.margin[run.of[row]] : null;
-const textOf = row => SHOWN.map(name => texts[name]).map(column => value(column, row)).filter(Boolean).join(" ");
+const partsOf = row => SHOWN.map(name => value(texts[name], row));
+const textOf = row => partsOf(row).filter(Boolean).join(" ");
+/* Contexts, an arrow, targets; a stroke between two of a kind. */
+const lineOf = row => { const parts = partsOf(row); return [parts.slice(0, 2), parts.slice(2)].map(two => two.filter(Boolean).join(" / ")).filter(Boolean).join(" → "); };
 /* The runs that "all models" means: those asked like the chosen one; no controls, baselines or rules, unless it is one. */
 const peers = () => { const run = runs[byId("run").value]; return run ? runs.filter(one => one.way === run.way && one.benchmark === run.benchmark && (one.tested || one === run)) : []; };
 
@@ -34,7 +37,7 @@ function build() {
   texts = data.texts;
   for (const [name, column] of Object.entries(data.filters)) {
     if (column.values.length < 2) continue;
-    const label = make("label", column.heading), select = make("select", null, {id: `f-${name}`});
+    const label = make("label", column.heading[0].toUpperCase() + column.heading.slice(1)), select = make("select", null, {id: `f-${name}`});
     fill(select, [["", "all"], ...column.values.map(one => [one, one])]);
     label.append(select);
     byId("selects").append(label);
@@ -121,6 +124,7 @@ function apply() {
   const over = of => { const known = shown.map(row => of(run, row)).filter(one => one !== null); return known.length ? known.reduce((sum, one) => sum + one, 0) / known.length : null; };
   const mean = over(rightOf), paired = over(pairingOf);
   byId("count").textContent = right === "differ" && !other ? "Choose a second model (Against)." : `${shown.length.toLocaleString("en")} of ${data.ids.length.toLocaleString("en")} items` + (mean === null ? "" : `; ${run.title}: ${mean.toFixed(3)} right` + (paired === null ? "" : `, pairing ${paired.toFixed(3)}`));
+  byId("legend").textContent = shown.length && run ? legendOf(run) : "";
   byId("rows").style.height = `${shown.length * ROW}px`;
   byId("list").scrollTop = 0;
   draw();
@@ -130,13 +134,22 @@ function apply() {
 const hasScores = run => run.numbers && !run.way.startsWith("choice");
 const markOf = (run, row, right) => hasScores(run) ? say(marginOf(run, row), run.places) : right === 1 ? "✓" : right === 0 ? "✗" : right === null ? "–" : "½";
 
+/* What the marks at the right of the rows say. */
+function legendOf(run) {
+  const others = peers().filter(one => one !== run).slice(0, 5).map(one => one.name), isEwok = run.benchmark === "ewok";
+  const unit = run.way === "logprobs" ? "log probabilities (nats)" : "ratings";
+  const what = hasScores(run) ? `${run.name}'s difference of ${unit}, own context minus the other, the smaller of two (green: right about both targets, grey: one, red: none)` : `whether ${run.name} is right (✓)` + (isEwok ? ", half right (½)" : "") + " or wrong (✗)";
+  return `At the right of each row: ${what}.` + (others.length ? ` Beside it: ${others.join(", ")}.` : "");
+}
+
 function rowOf(place) {
   const row = shown[place], line = make("div", null, {className: "row", id: `row-${row}`});
   line.setAttribute("role", "option");
   line.setAttribute("aria-selected", String(place === at));
   line.style.top = `${place * ROW}px`;
-  const text = textOf(row) || data.ids[row];
-  const where = ["domain", "concept", "version"].map(name => value(data.filters[name], row)).filter(Boolean).join(" · ");
+  const text = lineOf(row) || data.ids[row], version = value(data.filters.version, row);
+  const numbered = version === null ? null : `${value(data.filters.benchmark, row) === "worldsense" ? "size" : "version"} ${version}`;
+  const where = [...["domain", "concept"].map(name => value(data.filters[name], row)), numbered].filter(Boolean).join(" · ");
   const marks = make("div", null, {className: "marks"}), run = runs[byId("run").value];
   const same = peers().filter(one => one.of[row] >= 0);
   [run, ...same.filter(one => one !== run)].filter(one => one && one.of[row] >= 0).slice(0, 6).forEach(one => {

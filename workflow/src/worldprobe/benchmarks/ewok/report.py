@@ -234,7 +234,7 @@ def _references_sheet(beside: Mapping[str, list[dict[Any, Any]]], roster: Roster
             text_column("Reference", "name"),
             number_column("Accuracy", "mean_b"),
             number_column("Pairing", "pairing"),
-            number_column("This model less it, in points", "difference", decimals(1)),
+            number_column("This model minus it, in points", "difference", decimals(1)),
             SheetColumn("95% interval", ("ci_low", "ci_high"), partial(span, places=1)),
             SheetColumn("p (Holm)", ("p_holm",), show_p),
         ),

@@ -27,7 +27,7 @@ SECTIONS = (
         "problems",
         "Problems",
         "Can a model draw inferences from a description, find contradictions, and notice what the"
-        " description leaves open? Each problem has a trivial control that needs no reasoning."
+        " description leaves open? Each problem has a trivial variant that needs no reasoning."
         " Chance is 0.5.",
     ),
     Section("promptings", "Ways of asking", "The same trials, or a sample, asked in other ways."),

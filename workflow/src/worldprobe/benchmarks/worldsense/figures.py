@@ -146,7 +146,7 @@ def _tidy(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 @problems.drawn_by
 def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A panel for each kind of problem and measure, a line per model: filled marks for normal
-    problems, open ones for their trivial controls; rules are grey, and what is no rule is bold.
+    problems, open ones for their trivial variants; rules are grey, and what is no rule is bold.
     """
     models = list(dict.fromkeys(frame["model"]))
     names = style.names(frame)
@@ -216,7 +216,7 @@ def are_rules(frame: pd.DataFrame) -> pd.Series[bool]:
 
 #: Kinds and conditions of problems, in words.
 KINDS = {"Infer": "Inference", "Consist": "Consistency", "Compl": "Completeness"}
-CONDITIONS = {"normal": "problem", "trivial": "its trivial control"}
+CONDITIONS = {"normal": "problem", "trivial": "its trivial variant"}
 
 
 def _shades(number: int) -> list[float]:
@@ -286,14 +286,14 @@ MORE = 2
     section="difficulty",
     caption=(
         "Accuracy by number of entities and of ternary relations (of description and query), for"
-        " normal problems and their trivial controls, with 95% intervals over skins, each alone;"
+        " normal problems and their trivial variants, with 95% intervals over skins, each alone;"
         " grey: rules, and of more than six models those nowhere shown to differ from chance; an"
         " axis with one value is left out. Like Figure 6 of the WorldSense paper."
     ),
     when=(outputs.is_asked, outputs.has_controls),
 )
 def size(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """By number of entities and of ternary relations, normal problems and their trivial controls
+    """By number of entities and of ternary relations, normal problems and their trivial variants
     apart (Figure 6).
     """
     parts = []

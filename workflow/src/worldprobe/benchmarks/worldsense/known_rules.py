@@ -52,7 +52,7 @@ _OWN = (
         "counting",
         f"{_SOLVERS}:count_mentions",
         "counts mentions and matches single clauses, without combining two.",
-        baseline="counting (rule)",
+        baseline="Counting (rule)",
     ),
 )
 
