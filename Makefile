@@ -2,7 +2,7 @@
 RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs --quiet host reason
 QUICK = not (slow or whole_run or long or vllm or slurm or survey or release)
 
-.PHONY: install reproduce test test-all test-long test-slurm test-survey test-inspect release-check rulegraph benchmark numbers simulations settings docs format python
+.PHONY: install reproduce test test-all test-long test-slurm test-survey test-inspect release-check rulegraph benchmark numbers simulations references settings docs format python
 
 # Of `make benchmark` and `make simulations`: quick, or page, which takes hours and is what the pages show once `make numbers` ran.
 SIZE = quick
@@ -73,6 +73,10 @@ numbers: python
 # Simulated studies, of which the methods page and the page of claims have their numbers.
 simulations: python
 	.venv/bin/python docs/simulations --size $(SIZE)
+
+# What known models and baselines answer to the built-in items, which `evaluate` shows beside a model: anew for a new edition.
+references: python
+	.venv/bin/python docs/references.py
 
 settings: python
 	.venv/bin/python docs/reference.py

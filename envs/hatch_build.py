@@ -19,6 +19,7 @@ TAKEN = (
             "problems",
             "prompts",
             "published",
+            "references",
             "skins",
             "survey",
             "sources.yaml",

@@ -61,7 +61,7 @@ def make_result() -> Callable[..., dict[str, Any]]:
             "chance": 0.5,
             "interval": "skins (18)",
             "eval_type": "basic",
-            "asked": {"asked by": "basic prompting, as text"},
+            "asked": {"way of asking": "basic prompting, as text"},
             "items_digest": "t" * 64,
             "parts": [
                 part("accuracy", "problem", "Infer.trivial", estimate(0.6, 0.05, 60)),

@@ -297,7 +297,7 @@ def test_on_a_cluster_only_what_needs_the_network_or_is_made_once_runs_beside_sn
     or figure takes less time than to start a job.
     """
     beside = (
-        r"fetch_|.*_server$|record_|build_report|explore|write_|compile_control|train_(tok|vec)"
+        r"fetch_|.*_server$|record_|build_report|draft_report|explore|write_|compile_control|train_(tok|vec)"
         r"|print_table|draw_figure|run_notebook"
     )
     once = r"|gather_|tabulate_|start_model|import_|(sample|simulate|clean)_human"

@@ -31,7 +31,7 @@ DOCUMENTS = [
     "CONTRIBUTING.md",
     "config/README.md",
     "results/README.md",
-    "resources/materials/ewok-builtin/README.md",
+    "resources/materials/README.md",
     "resources/materials/ewok-builtin-3/README.md",
 ]
 #: What a line of a block begins with, if it is a command.

@@ -100,6 +100,8 @@ def test_a_table_of_ones_own_needs_the_four_texts_only(
         "target2": ["It is off."],
     }
     judged = worldprobe.score_items(models[0], pd.DataFrame(texts))
+    sure = judged.logprob_context1 - judged.logprob_context2  # newcomer3, 22
+    assert (judged.accuracy == np.where(judged.target == 1, sure > 0, sure < 0)).all()
     scores = worldprobe.score_texts(
         models[0], texts["target1"] * 2, texts["context1"] + texts["context2"]
     ).logprob

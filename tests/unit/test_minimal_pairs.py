@@ -493,3 +493,18 @@ def test_evaluate_asks_where_studies_do(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         find(write(tmp_path)).evaluation.run(model)
     assert asked["model"].answers == tmp_path / ".answers"
+
+
+def test_items_may_stand_in_the_file_itself(tmp_path: Path) -> None:
+    """newcomer3, 24: "minimal pairs in one YAML file" needed a second one."""
+    apart = find(write(tmp_path))
+    inline = find(write(tmp_path, "traits2.yaml", data=None, items=ROWS))
+    tables = [benchmark.asking.items({}) for benchmark in (apart, inline) if benchmark.asking]
+    texts = ["context", "targets", "trait"]
+    pd.testing.assert_frame_equal(tables[0][texts], tables[1][texts])
+    assert inline.definition is not None
+    assert "items" not in inline.definition
+    assert facts_of(inline)
+    for changes, said in (({"items": ROWS}, "stand both here"), ({"data": None}, "both missing")):
+        with pytest.raises(UserError, match=said):
+            find(write(tmp_path, "wrong.yaml", **changes))

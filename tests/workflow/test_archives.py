@@ -15,6 +15,14 @@ import pytest
 from command_line import check_success
 from finished_study import MODELS
 
+#: The jobs that draw the smallest study.
+DRAWN_AGAIN = {
+    "unpack_archive": 1,
+    "print_table": 3,
+    "build_report": 1,
+    "draft_report": 1,
+    "all": 1,
+}
 Drawn = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -57,7 +65,7 @@ def test_a_study_is_drawn_byte_for_byte_without_its_models(
     archive = f"archive={finished_pairs / 'mine.zip'}"
     done = draw(tmp_path / "empty", "--config", archive)
     check_success(done)
-    assert jobs(done) == {"unpack_archive": 1, "print_table": 3, "build_report": 1, "all": 1}
+    assert jobs(done) == DRAWN_AGAIN
     own = finished_pairs / "results" / "mine"
     assert shown(tmp_path / "empty" / "results" / "mine") == shown(own)
     assert "Study mine, from mine.zip" in done.stderr
@@ -110,7 +118,7 @@ def test_a_copied_folder_is_drawn_again_and_a_name_changes_what_shows_it(
     (tmp_path / "copy" / "own.yaml").write_text(json.dumps(own))
     done = draw(tmp_path / "copy", "--config", "archive=results/mine", "registry=own.yaml")
     check_success(done)
-    assert jobs(done) == {"unpack_archive": 1, "print_table": 3, "build_report": 1, "all": 1}
+    assert jobs(done) == DRAWN_AGAIN
     assert "Second" in (tmp_path / "copy/results/mine/small/tables/accuracy.csv").read_text()
     assert "0 of 13 files" in done.stderr
 
@@ -145,6 +153,7 @@ def test_a_clone_draws_a_whole_study_again_and_a_colour_its_figures(
         "draw_figure",
         "print_table",
         "build_report",
+        "draft_report",
         "all",
     }
     was = shown(finished / "results" / "reduced")

@@ -126,12 +126,12 @@ def test_a_finished_study_does_nothing(planned: Jobs) -> None:
 CODE_EDITS = {
     "figures": (
         "worldprobe/benchmarks/ewok/figures/design.py",
-        {"draw_figure", "print_table", "build_report"},
+        {"draw_figure", "print_table", "build_report", "draft_report"},
         {"judge", "summarize ewok", "summarize worldsense", "fit_mixed_model"},
     ),
     "a template of the page": (
         "worldprobe/report/assets/methods.html.jinja",
-        {"build_report"},
+        {"build_report", "draft_report"},
         {"judge", "summarize ewok"},
     ),
     "a statistic": (
@@ -229,7 +229,17 @@ def test_from_when_on_kept_answers_count_reruns_nothing_that_is_not_forced(plann
     ("new", "made"),
     [
         ('Mine\n  colour: "#123456"', {"draw_figure", "record_study", "build_report"}),
-        ("Yours", {"draw_figure", "print_table", "record_study", "build_report", "explore"}),
+        (
+            "Yours",
+            {
+                "draw_figure",
+                "print_table",
+                "record_study",
+                "build_report",
+                "draft_report",
+                "explore",
+            },
+        ),
     ],
 )
 def test_a_colour_redraws_figures_and_a_name_prints_tables_again(

@@ -39,6 +39,37 @@ rule build_report:
         " --item-text {input.item_tables:q} {params.headlines} {params.beside} --out {output.page:q} &> {log:q}"
 
 
+rule draft_report:
+    """The draft of a results section: the sentences that hold, each number with the cell of the table that it is from."""
+    input:
+        summary_tables=displays.of_pages("summary"),
+        tables=displays.files("table", "json"),
+        cells=displays.files("table", "csv"),
+        made_from=displays.of_pages("made_from"),
+        comparison_tables=displays.compared,
+    output:
+        drafts=paths.drafts,
+    log:
+        "<logs>/draft_report.log",
+    benchmark:
+        "<benchmarks>/draft_report.tsv"
+    localrule: True
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        registry=this_run.registry_file,
+        models=this_run.names(),
+        headlines=options(headlines=displays.of_pages("eval_type")),
+        study=study["study"],
+        code=displays.code_of_page,
+    message:
+        "Drafting a results section"
+    shell:
+        "worldprobe report draft {input.summary_tables:q} --registry {params.registry:q} --study {params.study:q}"
+        " --tables {input.tables:q} --made-from {input.made_from:q} --comparisons {input.comparison_tables:q}"
+        " {params.headlines} --out {output.drafts:q} &> {log:q}"
+
+
 rule report:
     """The report alone, with all that it shows."""
     input:

@@ -3,10 +3,12 @@
 import json
 import re
 
+import pandas as pd
 import pytest
 
 from command_line import run
-from worldprobe_authoring.leaderboard import build_rankings
+from worldprobe.report.results import check_result
+from worldprobe_authoring.leaderboard import build_page, build_rankings, print_rankings
 
 
 @pytest.fixture
@@ -76,11 +78,41 @@ def test_kinds_are_ranked_apart_and_published_numbers_stand_below_those_of_the_s
     release["benchmarks"]["ewok"]["published"]["is_comparable"] = True
     results = [make_result("a"), masked, release]
     rankings = [one for one in build_rankings(results) if one.stated["title"] == "EWoK"]
-    assert [(one.kind, one.references) for one in rankings] == [
+    beside = [{line["name"]: line["mean"] for line in one.beside} for one in rankings]
+    assert list(zip((one.kind for one in rankings), beside, strict=True)) == [
         ("causal", {"chance": 0.5}),
         ("masked", {"chance": 0.5}),
-        ("causal", {"chance": 0.5, "gpt2_xl": 0.655}),
+        ("causal", {"chance": 0.5, "gpt2_xl (published)": 0.655}),
     ]
+
+
+def test_references_of_the_same_items_stand_below_the_models_but_not_those_that_are_among_them(
+    make_result, tmp_path
+):
+    """Is 0.569 good? No ranking had anything beside one's own models."""
+    facts = {"is_baseline": True, "n": 200, "pairing": 0.61, "groups": {"social-relations": 0.58}}
+    facts |= {"difference": 0.1, "ci_low": 0.05, "ci_high": 0.15, "p_holm": 0.01, "finding": "a"}
+    results = [make_result("a"), make_result("smollm2_135m")]
+    references = {
+        "smollm2_135m": facts | {"name": "SmolLM2 135M", "mean": 0.57},
+        "wordnet": facts | {"name": "WordNet", "mean": 0.53},
+        "few": facts | {"name": "On few", "mean": 0.52, "n": 100},
+    }
+    for result in results:
+        result["benchmarks"]["ewok"]["references"] = references
+        check_result(result)
+    ranking = build_rankings(results)[0]
+    assert [line["name"] for line in ranking.beside] == [
+        "WordNet",
+        "On few (on 100 of these items)",
+        "chance",
+    ]
+    page = build_page([ranking], "Board")
+    row = page.partition("<th>WordNet</th>")[2].partition("</tr>")[0]
+    assert re.findall(r">(0\.\d+)<", row) == ["0.530", "0.580"]
+    print_rankings([ranking], "Board").write([tmp_path / "board.csv"])
+    lines = pd.read_csv(tmp_path / "board.csv").query("loaded == 'for comparison'")
+    assert lines["mean"].tolist() == [0.53, 0.52, 0.5]
 
 
 def test_the_page_has_every_number_and_loads_nothing(folder):

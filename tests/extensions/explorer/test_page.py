@@ -269,7 +269,10 @@ def test_answers_to_several_tables_are_one_run(tables, tmp_path):
     assert np.array_equal(both.numbers[: len(items)], both.numbers[len(items) :])
     assert both.pairing is not None
     assert np.array_equal(both.pairing[: len(items)], both.pairing[len(items) :])
-    assert worth_looking(rows, Roster())[0]["title"].endswith("the model")
+    assert (
+        worth_looking(rows, Roster())[0]["title"]
+        == "Items where the model is wrong about both targets"
+    )
 
 
 def test_official_results_find_their_set_and_a_trial_is_picked(tmp_path, monkeypatch):

@@ -8,10 +8,12 @@ import json
 from types import SimpleNamespace
 
 import pytest
+from safetensors.torch import load_file
 
 from command_line import run
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, fetch, locate
+from worldprobe.models.engine_types import parameters_of
 
 REGISTRY = """
 tiny:
@@ -131,3 +133,14 @@ def test_weights_that_change_while_they_are_loaded_are_refused(tmp_path):
         UserError, match=r"model\.safetensors.*changed while the model was being loaded"
     ):
         ensure_unchanged(checkpoint, before)
+
+
+def test_a_folder_is_planned_by_its_size(tiny_checkpoint, monkeypatch, capsys):
+    """newcomer3, 11: it was taken for 7 billion parameters."""
+    folder = tiny_checkpoint()
+    assert run(f"models plan --models {folder}") == 0
+    [row] = capsys.readouterr().out.splitlines()[1:]
+    assert row.split()[:4] == [folder.name, "transformers", "float32", "0.0"]
+    assert parameters_of({"checkpoint": str(folder)}) == sum(
+        tensor.numel() for tensor in load_file(folder / "model.safetensors").values()
+    )

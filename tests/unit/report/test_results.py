@@ -1,6 +1,7 @@
 """Results: what follows the schema, and what a reader sees."""
 
 import json
+import re
 
 import pytest
 
@@ -19,7 +20,7 @@ def result_file(make_result, tmp_path):
 def test_a_result_that_follows_the_schema_is_read_and_summarised(result_file, capsys):
     assert run(f"results check {result_file}") == 0
     assert (
-        "tiny: ewok accuracy 0.700, worldsense accuracy 0.550, worldsense bias -0.100"
+        "tiny: EWoK: accuracy 0.700; WorldSense: accuracy 0.550, bias -0.100"
         in capsys.readouterr().out
     )
 
@@ -73,9 +74,28 @@ def test_a_single_model_is_printed_with_interval_number_of_units_and_chance(make
     assert rows[5][:3] == ["counting", "(rule)", "0.500"]
     assert rows[6] == ["chance", "0.500"]
     assert "counts: invalid 2" in text
-    own, caveat, published = text.partition(
-        "Published, not comparable, as items or kind of model differ (Table 2)"
+    assert "GPT4" not in text, "a number of other items"
+    assert text.rstrip().endswith(
+        "The published numbers (Table 2) are of other items or kinds of model, so none is shown."
     )
-    assert caveat
-    assert published.split() == ["GPT4", "0.700"]
-    assert "GPT4" not in own
+
+
+def test_what_others_reach_on_the_same_items_is_grey_on_a_terminal_and_names_its_source(
+    make_result,
+):
+    result = make_result("tiny")
+    stated = result["benchmarks"]["ewok"]
+    stated["published"]["is_comparable"] = True
+    reference = {"name": "SmolLM2 135M", "is_baseline": False, "mean": 0.57, "n": 150}
+    reference |= {"pairing": None, "groups": {}, "difference": 0.13, "ci_low": 0.1}
+    reference |= {"ci_high": 0.16, "p_holm": 0.001, "finding": "tiny is better"}
+    stated["references"] = {"smollm2_135m": reference}
+    check_result(result)
+    plain, grey = (describe(result, "ewok", is_coloured=is_so) for is_so in (False, True))
+    assert re.search(r"^SmolLM2 135M +0.570  13.0 \(10.0 to 16.0\)$", plain, re.MULTILINE)
+    assert "on 150 of the same items" in plain
+    assert re.search(r"published, of the same items \(Table 1\)\ngpt2_xl +0.655$", plain, re.M)
+    assert "so none is shown" not in plain
+    assert "\x1b" not in plain
+    assert re.sub("\x1b\\[2?2m", "", grey) == plain
+    assert re.search("\x1b\\[2mreferences[^\x1b]*SmolLM2[^\x1b]*\x1b\\[22m", grey)

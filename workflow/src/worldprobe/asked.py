@@ -40,7 +40,7 @@ from worldprobe.contracts.results import (
     Summaries,
     read_distinct,
 )
-from worldprobe.engines import refuse_others
+from worldprobe.engines import Workload, refuse_others
 from worldprobe.errors import UserError
 from worldprobe.extensions import load
 from worldprobe.paths import StudyPaths
@@ -68,7 +68,7 @@ from worldprobe.report.origins import (
     package_versions,
 )
 from worldprobe.report.page import Material, Part, notices, render_template
-from worldprobe.report.results import benchmark_result, sample_of
+from worldprobe.report.results import benchmark_result, no_estimate, sample_of
 from worldprobe.report.sheet import (
     INTERVAL,
     MODEL_ONCE,
@@ -81,6 +81,9 @@ from worldprobe.report.sheet import (
 )
 from worldprobe.settings.blocks import Block
 
+_REQUESTS = "worldprobe.inference.requests"
+#: For estimates.
+TOKENS_OF_A_WORD = 1.3
 #: Versions of means and comparisons of scores.
 SUMMARIES, COMPARISONS = 7, 7
 SECTION = Section("accuracy", "Accuracy", "The share of items that a model is right about.")
@@ -347,8 +350,9 @@ def _compose(
     )
     models = model_rows(origins, (scores.Config.name,), roster)
     pairs = read_overall(material.comparisons, Comparisons)
-    compared = compared_in_words(pairs, means, roster)
-    values = lead_values(means, chance, compared, are_sampled(origins))
+    table = print_against_chance.name
+    compared = compared_in_words(pairs, means, roster, tables=(table, print_pairs.name))
+    values = lead_values(means, chance, compared, are_sampled(origins), table)
     return Part(
         question=question,
         lead=render_template(package, "assets/lead.html.jinja", **values),
@@ -398,12 +402,16 @@ def evaluation(
             interval=f"clusters of items ({means['n_clusters'].iloc[0]})",
             eval_type=str(means["eval_type"].iloc[0]),
             asked={
-                "asked by": str(means["eval_type"].iloc[0]),
+                "way of asking": str(means["eval_type"].iloc[0]),
                 **asking.stated,
                 **sample_of(made, int(means["n"].iloc[0]), "items"),
             },
             items_digest=made.inputs["items"],
-            notes=[*notes(read_provenance(summaries), Roster({})), *warn_of_few(means[:1])],
+            notes=[
+                *no_estimate(made, "clusters of items"),
+                *notes(read_provenance(summaries), Roster({})),
+                *warn_of_few(means[:1]),
+            ],
         )
         return {"model": model.name, **made.of_model(), "benchmarks": {name: numbers}}
 
@@ -416,4 +424,21 @@ def evaluation(
                 "Evaluate the weights themselves, or serve them with vLLM.",
             )
 
-    return Evaluation(evaluate, refuse, settings if settings.model_fields else None)
+    def expect(model: Evaluated) -> Workload:
+        texts_asked, list_items = map(load, (f"{_REQUESTS}:texts_asked", f"{_REQUESTS}:list_items"))
+        block = model.options.model_dump() if model.options else {}
+        rows = list(list_items(asking, block).itertuples(index=False))
+        texts = [
+            text
+            for row in rows
+            for request in asking.requests(row)
+            for text in texts_asked(request)
+        ]
+        share = min(1, (model.limit or len(rows)) / max(len(rows), 1))
+        read = sum(len(text.split()) for text, _ in texts) * TOKENS_OF_A_WORD
+        written = sum(tokens for _, tokens in texts)
+        return Workload(*(round(share * number) for number in (len(texts), read, written)))
+
+    return Evaluation(
+        evaluate, refuse, settings if settings.model_fields else None, workload=expect
+    )

@@ -375,6 +375,11 @@ def _as_given(options: Any, _limit: int | None) -> Any:
     return options
 
 
+def _nobody_knows(_model: Evaluated) -> Workload | None:
+    """No estimate."""
+    return None
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """How ``worldprobe evaluate`` evaluates a model in one benchmark.
@@ -386,12 +391,14 @@ class Evaluation:
             the command line they are ``--BENCHMARK.KEY``, or ``--KEY`` if the class is decorated
             with cyclopts' ``Parameter(name="*")``.
         settle: options as they are given, limit -> the options with what follows from these.
+        workload: what the model will be asked; None where nobody can say before the items are made.
     """
 
     run: Callable[[Evaluated], dict[str, Any]]
     refuse: Callable[[Evaluated], None]
     options: type[Block] | None = None
     settle: Callable[[Any, int | None], Any] = _as_given
+    workload: Callable[[Evaluated], Workload | None] = _nobody_knows
 
 
 @dataclass(frozen=True)
@@ -522,6 +529,8 @@ class Benchmark:
         displays: its tables and figures, those of one section in the order of the report.
         page: its part of the report, if it has one.
         scores: its form of ``contracts.results.Scores``, if ``answers`` are tables of scores.
+        references: file of answers, name of a reference that the package brings, file -> writes its
+            answers to the same items there; raises a ``UserError`` where it has none.
         reproduce: files of a study -> its published numbers next to ours
             (``analysis.reproduction.Checked``): the summaries, the folder of published numbers, and
             options of ``reproduction check`` that it understands.
@@ -554,6 +563,7 @@ class Benchmark:
     displays: tuple[Display, ...] = ()
     page: Page | None = None
     scores: type[Table] | None = None
+    references: Callable[[Path, str, Path], None] | None = None
     reproduce: Callable[..., Any] | None = None
     evaluation: Evaluation | None = None
     asking: Asking | None = None

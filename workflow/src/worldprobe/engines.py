@@ -151,6 +151,15 @@ class EngineType:
         """
         raise NotImplementedError
 
+    def files_state(self, model: Any) -> tuple[Any, ...]:
+        """What says that a model's files are those that were loaded before; empty: nothing does,
+        and it is opened each time.
+
+        Args:
+            model: its ``cli.engines.Model``.
+        """
+        return ()
+
     def findings(self, card: Any) -> Iterator[tuple[tuple[Any, ...], str, str]]:
         """What is wrong with the keys of a card (``settings.registry.Loading``): key, problem, fix.
 

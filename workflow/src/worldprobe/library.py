@@ -137,7 +137,8 @@ def score_items(
 
     Returns:
         Judgements: a row per item and target, with accuracy (1, 0.5 for an exact tie, 0) and the
-        item's design.
+        item's design; and the target's log probabilities (nats) after context 1 and context 2,
+        ``logprob_context1`` and ``logprob_context2``.
 
     Raises:
         UserError: these are no items, or a text is missing.
@@ -159,7 +160,10 @@ def score_items(
     judged = judge_target_scores(
         rows, scores, name or short_name(model.facts.checkpoint), dtype=model.facts.dtype
     )
-    return validate(judged.table.assign(**taught_here(model.facts.checkpoint)), Judgements)
+    table = validate(judged.table.assign(**taught_here(model.facts.checkpoint)), Judgements)
+    logprobs = scores.pivot(index=["item_id", "target"], columns="context", values="logprob")
+    logprobs = logprobs.rename(columns={1: "logprob_context1", 2: "logprob_context2"})
+    return table.merge(logprobs.reset_index(), on=["item_id", "target"], how="left", validate="1:1")
 
 
 def _as_items(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,5 +1,5 @@
-"""A benchmark of minimal pairs without code: one YAML file says where its texts are and by what
-they are grouped.
+"""A benchmark of minimal pairs without code: one YAML file has its texts, or says where they are,
+and by what they are grouped.
 """
 
 from __future__ import annotations
@@ -79,7 +79,10 @@ class MinimalPairs(Block):
     reference: Text
     """Work to cite for the benchmark."""
 
-    data: Annotated[list[Text], Field(min_length=1)]
+    items: list[dict[str, str | int | float | bool | None]] = []
+    """Its items, each a mapping from columns to values, in place of `data`."""
+
+    data: list[Text] = []
     """Files of its items, seen from the folder of this file: CSV (`.csv`), JSON lines (`.jsonl`) or
     Parquet (`.parquet`). `*` stands for any characters of a name.
     """
@@ -266,7 +269,10 @@ def read_benchmark(path: str) -> Benchmark:
 def _read_benchmark(path: str, _state: tuple[int, int]) -> Benchmark:
     source = read_yaml(path)
     pairs = parse(MinimalPairs, source.document, [source])
-    files = _list_files(pairs, source)
+    if bool(pairs.items) == bool(pairs.data):
+        problem = "stand both here." if pairs.items else "are both missing."
+        raise UserError(path, f"items and data {problem}", "Give its items, or files of them.")
+    files = [path] if pairs.items else _list_files(pairs, source)
     for keys, text in pairs.stated().items():
         _check_columns(keys, text, files, source)
     return make_benchmark(Path(path).stem, pairs, path, files)
@@ -302,7 +308,7 @@ def make_benchmark(
             logprobs=pairs.logprobs,
             stated=pairs.described(),
             method=2,
-            files=lambda _settings: [path, *files],
+            files=lambda _settings: list(dict.fromkeys([path, *files])),
         ),
         scores=type(
             "PairScores",
@@ -314,7 +320,7 @@ def make_benchmark(
         chance=pairs.chance or chance,
         source=path,
     )
-    return replace(benchmark, definition=pairs.model_dump())
+    return replace(benchmark, definition=pairs.model_dump(exclude={"items"}))
 
 
 def ask_pair(join: str, item: Any) -> list[Loglikelihood]:
@@ -521,4 +527,9 @@ def _read_parquet(path: str) -> Iterator[Any]:
         yield from batch.to_pylist()
 
 
+def _read_items(path: str) -> Iterator[Any]:
+    yield from read_yaml(path).document["items"]
+
+
 _ROWS = {".csv": _read_csv, ".jsonl": _read_json_lines, ".parquet": _read_parquet}
+_ROWS |= dict.fromkeys((".yaml", ".yml"), _read_items)

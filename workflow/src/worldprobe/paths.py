@@ -162,6 +162,11 @@ class StudyPaths:
         return f"{self.root}/report.html"
 
     @property
+    def drafts(self) -> list[str]:
+        """The draft of a results section: Markdown, LaTeX, BibTeX."""
+        return [f"{self.root}/results_section.{form}" for form in ("md", "tex", "bib")]
+
+    @property
     def record(self) -> str:
         """The record of the study, to draw it again elsewhere."""
         return f"{self.root}/study.json"

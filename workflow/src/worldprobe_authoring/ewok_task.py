@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.canaries import is_protected
 from worldprobe.provenance import canary_comments
 from worldprobe_authoring import task_folders
 
@@ -110,6 +111,8 @@ def task_files(
     )
     yield "utils.py", _UTILS.encode()
     means, what = _MEANS.format(task=task), f"{len(items)} items"
+    if not is_protected(canary):
+        what += ", EWoK's method on items that are not EWoK's,"
     page = _README.format(
         canary=canary_comments(canary),
         task=task,

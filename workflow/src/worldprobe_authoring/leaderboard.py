@@ -13,7 +13,7 @@ from markupsafe import Markup
 from worldprobe.contracts.results import OVERALL
 from worldprobe.models.registry import CAUSAL
 from worldprobe.report.page import asset, environment
-from worldprobe.report.results import START, list_scores, precision
+from worldprobe.report.results import PAIRING, START, list_scores, precision
 from worldprobe.report.sheet import (
     ABSENT,
     INTERVAL,
@@ -98,12 +98,38 @@ class Ranking:
         return list(dict.fromkeys(name for row in self.rows for name in row.others))
 
     @property
-    def references(self) -> dict[str, float]:
-        """Chance, and published numbers of the same items."""
+    def beside(self) -> list[Mapping[str, Any]]:
+        """What stands below the models, in grey: references of the same items that are not among
+        them, the highest first, then printed numbers of the same items, and chance. Each has a name
+        and a mean; references also ``pairing`` and ``groups``.
+        """
+        shown = {row.model for row in self.rows}
+        references = {
+            name: reference
+            for row in self.rows
+            for name, reference in (row.stated.get("references") or {}).items()
+            if name not in shown
+        }
         chance, published = self.stated["chance"], self.stated["published"]
-        return ({} if chance is None else {"chance": chance}) | (
-            published["means"] if published and published["is_comparable"] else {}
-        )
+        printed = published["means"] if published and published["is_comparable"] else {}
+        lines = sorted(references.values(), key=lambda reference: -reference["mean"])
+        for number, line in enumerate(lines):
+            if line["n"] < self.stated["n"]:
+                name = f"{line['name']} (on {line['n']:,} of these {self.stated['unit']})"
+                lines[number] = {**line, "name": name}
+        lines += [{"name": f"{name} (published)", "mean": mean} for name, mean in printed.items()]
+        return lines + ([] if chance is None else [{"name": "chance", "mean": chance}])
+
+    def pairing_of(self, reference: Mapping[str, Any]) -> dict[str, float]:
+        """A reference's pairing by the metric's name; nothing where it has none."""
+        paired = reference.get("pairing")
+        return {} if paired is None else {PAIRING: paired}
+
+    @property
+    def headings(self) -> dict[str, str]:
+        """Group -> as pages print it."""
+        scores = list_scores({"benchmarks": {"": self.stated}})
+        return {score.group: score.label for score in scores}
 
     @property
     def axis(self) -> tuple[float, float]:
@@ -194,6 +220,11 @@ def print_rankings(rankings: Sequence[Ranking], title: str) -> Sheet:
             line |= {key: row.stated[key] for key in ("mean", "ci_low", "ci_high", "n")}
             numbers = {name: score["mean"] for name, score in {**row.others, **row.groups}.items()}
             lines.append(line | row.stated["counts"] | numbers)
+        for other in ranking.beside:
+            line = {"ranking": number, "of": ranking.title, "rank": None, "tied": False}
+            line |= {"model": other["name"], "loaded": "for comparison", "asked": ranking.asked}
+            line |= {"mean": other["mean"], "ci_low": None, "ci_high": None, "n": other.get("n")}
+            lines.append(line | dict(other.get("groups", {})) | ranking.pairing_of(other))
     return Sheet(
         title=title,
         frame=pd.DataFrame(lines).astype({"rank": "Int64"}),

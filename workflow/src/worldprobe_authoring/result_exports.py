@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import chain, count
 from typing import Any
@@ -34,9 +35,14 @@ def task_name(score: Score) -> str:
 
     >>> task_name(Score("ewok", "social-relations", "accuracy", {}, {}))
     'worldprobe_ewok_social_relations'
+    >>> stated = {"title": "EWoK's method, items builtin@3"}
+    >>> task_name(Score("ewok", "overall", "accuracy", {}, stated))
+    'worldprobe_ewok_method_items_builtin_3'
     """
     end = "" if score.group == "overall" else f"_{score.group}"
-    return f"worldprobe_{score.benchmark}{end}".replace("-", "_").replace(".", "_").lower()
+    _, has_own_items, items = str(score.stated.get("title", "")).partition("'s method, ")
+    on = f"_method_{items}" if has_own_items else ""
+    return re.sub("[^a-z0-9]+", "_", f"worldprobe_{score.benchmark}{on}{end}".lower())
 
 
 def task_names(scores: Sequence[Score]) -> dict[tuple[str, str], str]:
@@ -108,6 +114,7 @@ def to_lm_eval(result: Mapping[str, Any], date: float) -> dict[str, Any]:
         }
         counts[name] = {"original": n, "effective": n}
         items = {"version": 1, "items_digest": score.stated["items_digest"]}
+        items["measured"] = score.stated["title"]
         configs[name] = {"task": name, "metadata": {**items, **score.stated["asked"]}}
     adapter = public_adapter(result["adapter"]) if result.get("adapter") else None
     options = (result.get("options") or {}).values()
@@ -182,7 +189,7 @@ def to_hub(result: Mapping[str, Any], dataset: str | None) -> list[dict[str, Any
         low, high = stated["ci_low"], stated["ci_high"]
         interval = "" if low is None else f"95% interval {low:.4f} to {high:.4f}; "
         notes = (
-            f"worldprobe {result['worldprobe_version']}, accuracy;"
+            f"worldprobe {result['worldprobe_version']}, {stated['title']}: accuracy;"
             f" {interval}{', '.join(precision(result))}; {how}"
         )
         entries.append({"dataset": target, "value": stated["mean"], "notes": notes})

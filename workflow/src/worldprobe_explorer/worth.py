@@ -66,9 +66,10 @@ def _wrong_for_all(rows: Rows, runs: Sequence[Run]) -> dict[str, Any]:
             " may be at fault themselves"
         )
         whom = f"all {len(wrong.columns)} models"
-    unit = {"ewok": "Items with both targets wrong", "worldsense": "Trials wrong"}
+    what = "Trials" if benchmark == "worldsense" else "Items"
+    about = " about both targets" if benchmark == "ewok" else ""
     return {
-        "title": f"{unit.get(benchmark, f'Items of {benchmark} wrong')} in {whom}",
+        "title": f"{what} where {whom} {'are' if 'all' in whom else 'is'} wrong{about}",
         "text": f"{text}.",
         "entries": entries,
     }

@@ -13,12 +13,17 @@ from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.options import METRIC
 from worldprobe.benchmarks.ewok.study import has_prompting
 from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, TITLES, way_of
+from worldprobe.errors import TooLittleError
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster, sort_by
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+#: Distance from chance below which a prompted model's accuracy shows nothing.
+NEAR = 0.02
 
 
 def has_prompting_of_all(study: Study) -> bool:
@@ -33,8 +38,9 @@ def has_prompting_of_all(study: Study) -> bool:
     title="Set-ups by model",
     section="paradigms",
     caption=(
-        "Accuracy by prompting set-up and model. free: free generation; constr.: choice among the"
-        " valid answers; ex.: worked examples in the prompt. White: chance."
+        "Accuracy by prompting set-up and model, on the items that were prompted. free: free"
+        " generation; constr.: choice among the valid answers; ex.: worked examples in the prompt."
+        " White: chance."
     ),
     when=has_prompting,
     options=[METRIC],
@@ -42,8 +48,19 @@ def has_prompting_of_all(study: Study) -> bool:
 def setups_by_model(
     summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy"
 ) -> pd.DataFrame:
-    """A row per model."""
-    return _setups(summaries, roster, "model", metric)
+    """A row per model.
+
+    Raises:
+        TooLittleError: whatever the prompt, all accuracies are at chance.
+    """
+    rows = _setups(summaries, roster, "model", metric)
+    prompted = rows.loc[rows["eval_type"] != "logprobs", "value"].dropna()
+    if metric == "accuracy" and len(prompted) and (prompted - 0.5).abs().max() < NEAR:
+        problem = (
+            f"all accuracies of prompted models are within {NEAR} of chance; the table has them."
+        )
+        raise TooLittleError("summaries", problem, "Ask models that follow prompts.")
+    return rows
 
 
 @figure(

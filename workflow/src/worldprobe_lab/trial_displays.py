@@ -25,7 +25,7 @@ from worldprobe.benchmarks.worldsense.skins import vocabulary
 from worldprobe.benchmarks.worldsense.skins.skins import TEST_SKINS
 from worldprobe.benchmarks.worldsense.tables import problem_column
 from worldprobe.contracts.results import OVERALL
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError, UserError
 from worldprobe.report import style
 from worldprobe.report.lines import draw_lines
 from worldprobe.report.model_names import Roster, sort_by
@@ -69,8 +69,8 @@ def has_places(study: Study) -> bool:
     section="difficulty",
     caption=(
         "Accuracy by the fewest relations that decide a trial, and by the number of worlds that the"
-        " description leaves open, with 95% intervals over skins; grey: nowhere shown to"
-        " differ from chance."
+        " description leaves open, with 95% intervals over skins, each alone; grey: rules, and of"
+        " more than six models those nowhere shown to differ from chance."
     ),
     when=(is_asked, has_normal_problems),
 )
@@ -117,6 +117,21 @@ depth.drawn_by(draw_lines)
 HEADINGS = {name: title.replace(", ", ",\n") for name, title in PROBLEM_NAMES.items()}
 
 
+#: Tuples of a cell, on average, from which on its colour says more than luck.
+FEWEST_TUPLES = 8
+
+
+def _refuse_few(rows: pd.DataFrame, cell: str) -> None:
+    """Refuse cells that are of few tuples on average."""
+    mean = float(rows["n"].mean()) if len(rows) else 0.0
+    if len(rows) and mean < FEWEST_TUPLES:
+        problem = (
+            f"each {cell} has {mean:.1f} tuples on average, of which the mean is mostly luck"
+            f" (at least: {FEWEST_TUPLES})."
+        )
+        raise TooLittleError("summaries", problem, "Ask about more trials.")
+
+
 @figure(
     name="worldsense_skins",
     inputs=[SUMMARIES],
@@ -128,9 +143,13 @@ HEADINGS = {name: title.replace(", ", ",\n") for name, title in PROBLEM_NAMES.it
 def skins(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Accuracy by skin and problem, the mean over models; rules of known behaviour stay out where
     there are others.
+
+    Raises:
+        TooLittleError: a cell is of few tuples.
     """
     rows = of_main(pick(summaries, "problem_skin", columns=("problem", "skin")))
     rows = rows[rows["model"].isin(language_models(list(rows["model"].unique()), roster))]
+    _refuse_few(rows, "skin and problem")
     means = (
         rows.groupby(["skin", "problem"], sort=False)["mean"].agg(["mean", "count"]).reset_index()
     )
@@ -172,12 +191,14 @@ def places(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 
     Raises:
         UserError: no question is about two places.
+        TooLittleError: a cell is of few tuples.
     """
     rows = of_main(pick(summaries, "problem_size_places", columns=("problem", "size", "places")))
     rows = rows[rows["model"].isin(language_models(list(rows["model"].unique()), roster))]
     rows = rows[rows["problem"].isin(("Infer.normal", "Consist.normal"))]
     if rows.empty:
         raise UserError("summaries", "no question asks about two places.", "Leave this figure out.")
+    _refuse_few(rows, "pair of places")
     means = (
         rows.groupby(["problem", "size", "places"], sort=True)["mean"]
         .agg(["mean", "count"])

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
@@ -45,11 +46,12 @@ def add_commands(app: App) -> None:
 
 
 def serve(
-    lists: Path,
-    settings: Path,
-    folder: Path,
+    lists: Path | None = None,
+    settings: Path | None = None,
+    folder: Path | None = None,
     /,
     *,
+    demo: bool = False,
     prompts: str = "ewok",
     host: str = "127.0.0.1",
     port: Annotated[int, between(0, 65_535)] = 8080,
@@ -66,6 +68,7 @@ def serve(
         lists: lists table, from `human lists`
         settings: settings (YAML); copy resources/survey/settings.yaml
         folder: folder of this survey; created, and readable by you only
+        demo: show a survey of a few of our own items instead, whose answers are deleted at the end
         prompts: prompts whose words are shown: a set in resources/prompts, or a file
         host: address to listen on
         port: port to listen on; 0 takes a free one
@@ -78,6 +81,18 @@ def serve(
     from worldprobe_survey.settings import read_survey_settings
     from worldprobe_survey.study import open_survey
 
+    if demo:
+        from worldprobe_survey.demo import write_demo
+
+        if lists:
+            raise UserError("--demo", "shows lists of its own.", "Leave LISTS out, or --demo.")
+        with TemporaryDirectory() as place:
+            answers = Path(place) / "answers"
+            serve(*write_demo(Path(place)), answers, host=host, port=port, public=public)
+        return
+    if not (lists and settings and folder):
+        fix = "Give LISTS, SETTINGS and FOLDER, or --demo to see how a survey looks."
+        raise UserError("human serve", "needs lists, settings and a folder.", fix)
     is_local = _check_host(host, public)
     chosen = read_survey_settings(settings)
     questionnaire = _read_questionnaire(lists, prompts)
@@ -98,7 +113,10 @@ def serve(
     LOGGER.info(
         "Survey %s: %d lists, answers in %s", chosen.study, len(questionnaire.lists), folder
     )
-    LOGGER.info("Serving %s; stop with Ctrl-C", site.url)
+    if public_url:
+        LOGGER.info("Your proxy has to lead %s to http://%s:%d/", site.url, host, listening)
+    else:
+        LOGGER.info("Serving %s; stop with Ctrl-C", site.url)
     serve_survey(survey, site, bound)
 
 

@@ -247,10 +247,10 @@ def _count(value: float) -> str:
 
 #: What a model had read, with mark and colour.
 READ_LOOKS = {
-    "read": ("the item itself", "o", style.FAMILY_COLOURS[0]),
-    "new_filling": ("its template, other fillings", "D", style.FAMILY_COLOURS[1]),
-    "new_template": ("its concepts, other templates", "^", style.FAMILY_COLOURS[2]),
-    "new_concept": ("nothing of it", "s", style.FAMILY_COLOURS[8]),
+    "read": ("the item itself", "o", style.INK),
+    "new_filling": ("its template, other fillings", "D", "#4D4D4D"),
+    "new_template": ("its concepts, other templates", "^", "#7A7A7A"),
+    "new_concept": ("nothing of it", "s", "#A3A3A3"),
 }
 
 

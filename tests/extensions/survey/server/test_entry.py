@@ -159,3 +159,17 @@ def test_the_settings_and_the_consent_that_we_ship_fit_together(repository, tmp_
     assert settings.entry == "signed"
     assert "{{" not in settings.consent_text
     assert "15 minutes" in settings.consent_text
+
+
+def test_a_demo_needs_no_settings_of_ones_own(tmp_path, monkeypatch, capsys):
+    from command_line import run
+    from worldprobe_survey import demo
+
+    written = []
+    monkeypatch.setattr(demo, "build", lambda *_, out, **__: written.append(out))
+    monkeypatch.setattr(demo, "lists_", lambda *_, key_out, out: written.extend([key_out, out]))
+    lists, settings = demo.write_demo(tmp_path)
+    assert lists == written[-1]
+    assert read_survey_settings(settings).entry == "open"
+    assert run("human serve") == 2
+    assert "--demo" in capsys.readouterr().err

@@ -27,10 +27,10 @@ from worldprobe.benchmarks.worldsense.report import compose
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import read_table, write_table
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError, UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
-from worldprobe.report.lines import draw_lines
+from worldprobe.report.lines import FEW, draw_lines
 from worldprobe.report.model_names import Roster, ShownModel
 from worldprobe.report.origins import read_origins
 from worldprobe.report.page import Material, Part
@@ -103,6 +103,23 @@ def test_the_part_states_the_means_and_the_biases_that_differ_from_none(folder: 
     assert set(biases["mean"]) == {1.0}
     assert part.overview["all"] == {"knows": 1.0, "positive": 0.5}
     assert not part.has_item_text
+
+
+def test_a_draft_of_results_leads_to_the_cells_of_its_tables(folder: Path, tmp_path: Path) -> None:
+    """Skins are said to be twelve: of three, a draft says nothing."""
+    summary, table = tmp_path / "summaries.parquet", tmp_path / "worldsense_against_chance.json"
+    rows = read_table(folder / "summaries.parquet", Summaries).assign(n_clusters=12)
+    write_table(rows, Summaries, summary, Provenance(seed=0))
+    printed = f"table worldsense_against_chance {summary} --out {table} {table.with_suffix('.csv')}"
+    assert run(printed) == 0
+    draft = tmp_path / "results_section.md"
+    assert run(f"report draft {summary} --tables {table} --out {draft}") == 0
+    cells = pd.read_csv(table.with_suffix(".csv"))
+    text = draft.read_text()
+    for number, name in (("0.500", "positive"), ("1.000", "knows")):
+        line = cells.index[cells["model"] == name][0] + 2
+        assert f'[{number}]({table.stem}.csv#L{line} "{name}, mean")' in text
+    assert f'[0.750]({table.stem}.csv "mean of 2 rows, mean") on average' in text
 
 
 def test_the_main_set_decides_by_which_way_of_asking_models_are_shown(
@@ -223,17 +240,48 @@ def test_a_bar_ends_where_the_interval_over_skins_does(folder: Path) -> None:
         assert lines[0].get_segments()[0][:, across].tolist() == pytest.approx([0.55, 0.7])
 
 
-def test_only_what_is_off_chance_has_its_models_colour_and_its_name(folder: Path) -> None:
+def size_of(folder: Path, n_models: int, roster: Roster) -> pd.DataFrame:
+    """Lines of models at chance, the first alone off it."""
     rows = read_table(folder / "summaries.parquet", Summaries)
-    rows = rows.assign(mean=0.6, ci_low=0.45, ci_high=0.7)
-    rows.loc[rows["model"] == "knows", "ci_low"] = 0.55
-    frame = figures.size(rows, Roster())
+    rows = rows[rows["model"] == "knows"].assign(mean=0.6, ci_low=0.45, ci_high=0.7)
+    others = [rows.assign(model=f"other{n}") for n in range(n_models - 1)]
+    return figures.size(pd.concat([rows.assign(ci_low=0.55), *others]), roster)
+
+
+@pytest.mark.parametrize("n_models", [2, FEW + 1])
+def test_of_many_models_only_what_is_off_chance_has_its_colour_and_its_name(
+    folder: Path, n_models: int
+) -> None:
+    frame = size_of(folder, n_models, Roster())
     axes = draw_lines(frame).axes[0]
-    colours = {one.get_color() for one in axes.lines}
     of_model = dict(zip(frame["model"], frame["colour"], strict=True))
-    assert {of_model["knows"], style.GREY} <= colours
-    assert of_model["positive"] not in colours
-    assert {text.get_text() for text in axes.texts} == {"knows", "not shown to differ: 1"}
+    colours = {line.get_color() for line in axes.lines}
+    named = {text.get_text() for text in axes.texts}
+    assert of_model["knows"] in colours
+    if n_models > FEW:
+        assert style.GREY in colours
+        assert named == {"knows", f"not shown to differ: {FEW}"}
+    else:
+        assert of_model["other0"] in colours
+        assert named == {"knows", "other0"}
+
+
+def test_a_rule_is_thin_and_grey_beside_a_bold_model(folder: Path) -> None:
+    roster = Roster({"other0": ShownModel("other0", "A rule", family="rule")})
+    axes = draw_lines(size_of(folder, 2, roster)).axes[0]
+    widths = {line.get_color(): line.get_linewidth() for line in axes.lines[1:]}
+    model = next(colour for colour in widths if colour != style.RULE_COLOUR)
+    assert widths[model] > 2 * widths[style.RULE_COLOUR]
+    weights = {text.get_text(): text.get_fontweight() for text in axes.texts}
+    assert weights == {"knows": "bold", "A rule": "normal"}
+
+
+def test_maps_of_few_tuples_are_not_drawn(folder: Path) -> None:
+    rows = read_table(folder / "summaries.parquet", Summaries)
+    for show in (trial_displays.skins, trial_displays.places):
+        with pytest.raises(TooLittleError, match="tuples on average"):
+            show(rows.assign(n=trial_displays.FEWEST_TUPLES - 1), Roster())
+        assert len(show(rows.assign(n=trial_displays.FEWEST_TUPLES), Roster()))
 
 
 def test_a_mark_without_interval_is_hollow_in_a_line_that_is_off_chance(folder: Path) -> None:
@@ -243,7 +291,8 @@ def test_a_mark_without_interval_is_hollow_in_a_line_that_is_off_chance(folder: 
     last = frame["x"] == frame.groupby(["panel", "axis"])["x"].transform("max")
     frame.loc[last, ["ci_low", "ci_high"]] = np.nan
     for axes in draw_lines(frame).axes:
-        joined, hollow = axes.lines[1:3]  # the first one is chance
+        joined = next(line for line in axes.lines[1:] if line.get_linestyle() == "-")
+        hollow = next(line for line in axes.lines if line.get_markerfacecolor() == "white")
         assert joined.get_color() == frame["colour"].iloc[0]
         assert hollow.get_markerfacecolor() == "white"
         assert list(hollow.get_xdata()) == [max(joined.get_xdata())]

@@ -36,6 +36,9 @@ from worldprobe.analysis.components import (
 )
 from worldprobe.analysis.sign_flips import can_flip, flip_signs, variances
 
+#: Of so many series, sums are added one series after the other, in the same order: a sparse matrix
+#: takes longer to make.
+FEW_SERIES = 100
 #: The smallest value that a mean can have, of each series or of all, and the largest.
 Bounds = tuple[np.ndarray | float, float]
 #: Places of known values, these, shape (series, n), and their weights in the mean -> further parts
@@ -398,6 +401,10 @@ def sum_by_code(values: np.ndarray, code: np.ndarray) -> np.ndarray:
     threads.
     """
     n = len(code)
+    if len(values) <= FEW_SERIES:
+        n_codes = int(code.max()) + 1
+        sums = [np.bincount(code, row, n_codes) for row in values]
+        return np.stack(sums, axis=1).T  # as the product below lies in memory
     member = sparse.csr_matrix((np.ones(n), (np.arange(n), code)), (n, int(code.max()) + 1))
     return np.asarray(values @ member)
 

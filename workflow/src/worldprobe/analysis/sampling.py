@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 
 
-def stratified(strata: Sequence[Hashable], keys: Sequence[str], size: int) -> np.ndarray:
+def stratified(
+    strata: Sequence[Hashable], keys: Sequence[str], size: int, of_each: bool = True
+) -> np.ndarray:
     """Which units are in a sample: at least one of every stratum, otherwise in proportion.
 
     A digest of a unit's key decides, so the sample is the same everywhere, and a smaller one is
@@ -18,7 +20,9 @@ def stratified(strata: Sequence[Hashable], keys: Sequence[str], size: int) -> np
     Args:
         strata: each unit's stratum.
         keys: each unit's name.
-        size: number of units; as many as there are strata, if it is lower.
+        size: number of units, at least 1.
+        of_each: whether a lower size than the number of strata becomes this number; otherwise so
+            many strata have a unit, whatever their own sizes.
 
     Returns:
         A mask of the units, shape (n,).
@@ -28,6 +32,8 @@ def stratified(strata: Sequence[Hashable], keys: Sequence[str], size: int) -> np
     >>> mask = stratified([*"aaaaaabbbc"], [*"0123456789"], 6)
     >>> [int(mask[part].sum()) for part in (slice(6), slice(6, 9), slice(9, 10))]
     [3, 2, 1]
+    >>> int(stratified([*"aaaaaabbbc"], [*"0123456789"], 2, of_each=False).sum())
+    2
     """
     units = pd.DataFrame(
         {
@@ -37,5 +43,6 @@ def stratified(strata: Sequence[Hashable], keys: Sequence[str], size: int) -> np
     ).sort_values("digest")
     groups = units.groupby("stratum")
     units["turn"] = groups.cumcount() / groups["digest"].transform("size")
-    chosen = units.sort_values(["turn", "digest"]).index[: max(size, groups.ngroups)]
+    least = groups.ngroups if of_each else 1
+    chosen = units.sort_values(["turn", "digest"]).index[: max(size, least)]
     return np.isin(np.arange(len(units)), chosen)

@@ -27,6 +27,7 @@ from worldprobe.cli.options import (
     missing_models,
     named_groups,
 )
+from worldprobe.cli.references import has_references, is_name, with_references
 from worldprobe.errors import TooLittleError, UserError
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
@@ -58,6 +59,7 @@ class Step:
         details: what the output's provenance says besides.
         seed: of what was drawn.
         canary: of texts that the output repeats.
+        names: file -> what the output calls it, where that is not its path.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class Step:
         self.details: dict[str, Any] = {}
         self.seed: int | None = None
         self.canary: str | None = None
+        self.names: Mapping[Path, str] = {}
 
     def answers(self) -> list[Path]:
         """The tables that are there; the output names the models of the others as missing.
@@ -107,7 +110,7 @@ class Step:
         self, packages: Sequence[str], details: Mapping[str, Any] | None = None
     ) -> Provenance:
         """Provenance of the output."""
-        inputs = self.others | {str(path): path for path in self.judgements}
+        inputs = self.others | {self.names.get(path, str(path)): path for path in self.judgements}
         return made(
             self.method,
             inputs,
@@ -237,9 +240,15 @@ def compare(
     Prints what each pair's numbers support. Without --metric, judgements of EWoK are compared by
     accuracy and, where the way of asking has it, by pairing.
 
+    Folders of results, such as results/evaluate/MODEL, stand for the answers in them, of one
+    benchmark after the other where all have several.
+
     Given checkpoint_scores tables (from `series score`), it compares every pair of training runs
     at each checkpoint and averaged over checkpoints, with one Holm correction over all these
     comparisons.
+
+    A reference's name, such as smollm2_135m, stands for its answers to the first one's items
+    (`references`).
 
     Args:
         out: comparisons table; JSON where the name ends in .json
@@ -252,7 +261,66 @@ def compare(
         "sets": sets,
         "skin_folder": skin_folder,
     }
-    step = Step(0, answers, missing)
+    names = [path for path in answers if is_name(path)]
+    paths = [path for path in answers if path not in names]
+    parts = answers_of_folders(paths) if any(path.is_dir() for path in paths) else {}
+    if names:  # of benchmarks that have references
+        parts = {name: part for name, part in parts.items() if has_references(part[0][0])} or parts
+    if len(parts) > 1 and out is not None:
+        problem = f"is one file for {' and '.join(parts)}."
+        raise UserError(f"--out {out}", problem, f"Give the folders {answers[0]}/BENCHMARK.")
+    for name, (files, of_sets) in (parts or {"": (paths, [])}).items():
+        print(f"{name}:" * (len(parts) > 1), end="\n" * (len(parts) > 1))
+        with with_references(files, names) as named:
+            _compare(
+                named, stated | ({} if sets or not of_sets else {"sets": of_sets}), missing, out
+            )
+
+
+#: Tables of answers in a folder of ``evaluate``, the first that is there; and of sets of trials.
+ANSWERS_IN, SETS_IN = ("judgements", "scores", "responses"), "trials"
+
+
+def answers_of_folders(folders: Sequence[Path]) -> dict[str, tuple[list[Path], list[Path]]]:
+    """The answers of several models by benchmark, with the sets of trials that they are about.
+
+    Args:
+        folders: of results, or of one benchmark in them.
+
+    Raises:
+        UserError: one is no folder of results, or there is no benchmark that all have.
+    """
+    found: list[dict[str, Path]] = []
+    for folder in folders:
+        places = [folder, *sorted(path for path in folder.glob("*") if path.is_dir())]
+        tables = {
+            place.name: table
+            for place in places
+            for name in reversed(ANSWERS_IN)
+            if (table := place / f"{name}.parquet").is_file()
+        }
+        if not tables:
+            problem = "has no answers of a benchmark."
+            raise UserError(folder, problem, "Give folders that `worldprobe evaluate` wrote.")
+        found.append(tables)
+    shared = [name for name in found[0] if all(name in tables for tables in found)]
+    if not shared:
+        problem = f"has none of the benchmarks of {folders[0]} ({', '.join(found[0])})."
+        raise UserError(folders[-1], problem, "Evaluate both in the same benchmark.")
+    parts = {}
+    for name in shared:
+        files = [tables[name] for tables in found]
+        trials = files[0].with_name(f"{SETS_IN}.parquet")
+        parts[name] = files, [trials] if trials.is_file() else []
+    return parts
+
+
+def _compare(
+    files: Mapping[Path, str], stated: Mapping[str, Any], missing: Sequence[str], out: Path | None
+) -> None:
+    """Compare every pair of models of some files of answers, by what the output calls them."""
+    step = Step(0, list(files), missing)
+    step.names = files
     answers = step.answers()
     analysis, benchmark = find_analysis(answers[0], "compare")
     chosen = understood(analysis.compute, stated, answers[0], benchmark)

@@ -33,8 +33,7 @@ def ask(
     Args:
         benchmark: an installed benchmark, or a YAML file of minimal pairs
         settings: the benchmark's block of a configuration: a YAML file, or JSON
-        sample: number of items to sample, in proportion to those of each cluster, but at least one
-            of each
+        sample: number of items to sample, in proportion to those of each cluster
         out: table of scores
     """
     from worldprobe.analysis.sampling import stratified
@@ -50,7 +49,9 @@ def ask(
     block = parse_given(named.settings, settings).model_dump()
     items = whole = list_items(asking, block)
     if sample and sample < len(items):
-        is_chosen = stratified(list(items["cluster"]), list(map(str, items["unit"])), sample)
+        is_chosen = stratified(
+            list(items["cluster"]), list(map(str, items["unit"])), sample, of_each=False
+        )
         items = items[is_chosen].reset_index(drop=True)
     since = time.monotonic()
     engine = model.open()
@@ -58,7 +59,10 @@ def ask(
     scores, inputs, details = score_responses(
         items, asking, contract, engine, store, named.name, name
     )
-    details |= {"sample": {"of": len(whole)}} if len(items) < len(whole) else {}
+    if len(items) < len(whole):
+        n_clusters = whole["cluster"].nunique()
+        details["sample"] = {"of": len(whole)}
+        details["sample"] |= {"strata": n_clusters} if len(items) < n_clusters else {}
     made = made_by_model(engine.facts, asking.method, name, inputs, details | facts_of(named))
     write_table(scores, contract, out, made)
 

@@ -15,12 +15,14 @@ from pydantic import Field
 from worldprobe import engines
 from worldprobe.benchmark import taken_by
 from worldprobe.cli.parsing import missing_extra, need
+from worldprobe.code_digest import digest_code
 from worldprobe.engines import EngineType, Offers
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.checkpoint import NO_ADAPTER, short_name
 from worldprobe.models.registry import MASKED, check_name, refuse_prompting
+from worldprobe.models.remembered import open_remembered
 from worldprobe.models.stand_ins import is_of_rehearsal
-from worldprobe.operations.resources import claim_gpus
+from worldprobe.operations.resources import claim_gpus, visible_gpus
 from worldprobe.paths import REGISTRY, Place, shipped_file
 from worldprobe.settings.blocks import Count, Finding, option_words, parse
 from worldprobe.settings.documents import Source
@@ -160,9 +162,19 @@ class Model(Setup):
             return kept[loaded]
         self._need(engine_type.packages)
         taken = taken_by(engine_type.open, **offered)
-        claim_gpus(self.gpus)  # before torch looks for them
+
+        def load() -> Engine:
+            claim_gpus(self.gpus)  # before torch looks for them
+            opened: Engine = engine_type.open(self, **taken)
+            return opened
+
         try:
-            engine: Engine = engine_type.open(self, **taken)
+            state = engine_type.files_state(self) if kept is not None and self.answers else ()
+            engine = (
+                open_remembered(self.answers, loaded, state, digest_code(), visible_gpus(), load)
+                if state and self.answers
+                else load()
+            )
         except UserError as error:
             if not (card := look_up(self.checkpoint, REGISTRY)):
                 raise

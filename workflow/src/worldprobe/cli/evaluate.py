@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -16,11 +18,19 @@ from worldprobe import __version__
 from worldprobe.benchmark import COMPARISONS, Evaluated
 from worldprobe.benchmarks import OWN, benchmark_of, benchmarks, listed
 from worldprobe.cli import parsing
-from worldprobe.cli.engines import MODEL_KEYS, Model, Setup, kept_loaded, refuse_stand_in, set_up
+from worldprobe.cli.engines import (
+    MODEL_KEYS,
+    Model,
+    Setup,
+    kept_loaded,
+    look_up,
+    refuse_stand_in,
+    set_up,
+)
 from worldprobe.cli.options import Registry, between, deferred
 from worldprobe.cli.parsing import option_of
 from worldprobe.cli.report import Contents, build
-from worldprobe.errors import UserError
+from worldprobe.errors import UserError, raise_all
 from worldprobe.extensions import are_own, load, options_of_evaluation, pages
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
@@ -30,6 +40,7 @@ from worldprobe.settings.blocks import option_words
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Benchmark, Evaluated, Evaluation
+    from worldprobe.engines import Workload
     from worldprobe.settings.blocks import Block
 
 P = ParamSpec("P")
@@ -69,34 +80,69 @@ def options_class() -> type[Block]:
 
 @deferred(options=options_class)
 def evaluate(
-    model: str | None = None,
+    models: Sequence[str] = (),
     /,
     *,
     benchmark: Annotated[str, Parameter(help=NAMED)] = DEFAULT,
     limit: Annotated[int, between(1)] | None = None,
     work: Path | None = None,
     replace: bool = False,
+    dry_run: bool = False,
     out: Path | None = None,
     registry: Registry = REGISTRY,
     options: Any = None,
     setup: Annotated[Setup, MODEL_KEYS] = Setup(),
 ) -> None:
-    """Evaluate one model on one or more benchmarks, and write its result and a report.
+    """Evaluate one or more models on one or more benchmarks; write a result and report of each.
 
     For each benchmark it makes the items, asks the model and summarises the answers, and prints
     each step as a command. A second call continues where the first one stopped, and adds its
     benchmarks to the result. A model on a server is given by --endpoint URL --model NAME.
 
     Args:
-        model: folder, fetched hub id, GGUF file, package URL, folder of an adapter, or id in the
-            registry
-        limit: ask only about a sample: N templates, trials or items, shared over pairs of concepts,
-            problems or clusters; shares are proportional, but at least one, so a small N is
-            exceeded
+        models: folder, fetched hub id, GGUF file, package URL, folder of an adapter, or id in the
+            registry; several are evaluated one after the other
+        limit: ask only about a sample: N templates, trials or items, in proportion from pairs of
+            concepts, problems or clusters; with fewer than these it is a try, and no estimate
+        dry_run: say how many questions there are, how long they take and what they cost; ask none
         replace: overwrite a result made with other options, items, weights or releases of packages
         work: folder of tables and answers (default: tables in results/evaluate/MODEL, answers in
             results/.answers, which studies share)
         out: JSON result (default: result.json in that folder); report.html is written beside it
+    """
+    one = {"--work": work, "--out": out, "--model": setup.model, "--endpoint": setup.endpoint}
+    if len(models) > 1 and (given := [option for option, value in one.items() if value]):
+        problem = f"is of one model, and {len(models)} are named."
+        raise UserError(given[0], problem, "Leave it out, or give one model.")
+    errors: list[UserError] = []
+    for model in models or (None,):
+        try:
+            evaluate_model(
+                model, benchmark, limit, work, replace, dry_run, out, registry, options, setup
+            )
+        except UserError as error:
+            errors.append(error)
+        if len(models) > 1:
+            print()
+    raise_all(errors)
+
+
+def evaluate_model(
+    model: str | None,
+    benchmark: str,
+    limit: int | None,
+    work: Path | None,
+    replace: bool,
+    dry_run: bool,
+    out: Path | None,
+    registry: Path,
+    options: Any,
+    setup: Setup,
+) -> None:
+    """Evaluate one model; see ``evaluate``.
+
+    Raises:
+        UserError: it cannot be evaluated so.
     """
     from worldprobe.report.results import SCHEMA_VERSION, check_result, describe, merge_results
 
@@ -115,6 +161,19 @@ def evaluate(
         each: evaluation.settle(getattr(options, each, None), limit)
         for each, evaluation in evaluations.items()
     }
+    loads = {
+        benchmark.title: evaluations[benchmark.name].workload(
+            dataclasses.replace(evaluated, options=settled[benchmark.name])
+        )
+        for benchmark in chosen
+        if benchmark.name in evaluations
+    }
+    expected = expect(loads, loaded, look_up(model, registry) if model else {})
+    if dry_run:
+        print("\n".join([*expected, *skipped]))
+        return
+    for line in expected:
+        LOGGER.info("%s", line)
     out = out or work / "result.json"
     earlier = read_earlier(out, replace)
     result: dict[str, Any] = {
@@ -149,9 +208,29 @@ def evaluate(
         for benchmark in chosen
         if benchmark.name in evaluations
     }
-    described = [describe(result, name, findings[name]) for name in evaluations]
+    is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    described = [describe(result, name, findings[name], is_coloured) for name in evaluations]
     print("\n\n".join([*described, *skipped]))
     print(f"JSON result: {out}\nReport: {page}")
+
+
+def expect(
+    loads: Mapping[str, Workload | None], model: Model, card: Mapping[str, Any]
+) -> list[str]:
+    """What will be asked, how long it takes and what it costs, line by line.
+
+    Args:
+        loads: title of a benchmark -> what it asks.
+        model: which is asked.
+        card: its card in the registry; empty: it has none.
+    """
+    from worldprobe.operations.costs import expect_evaluation
+    from worldprobe.operations.resources import visible_gpus
+
+    stated = {key: card[key] for key in ("parameters", "prices") if card.get(key)}
+    cores = model.threads or len(os.sched_getaffinity(0))
+    on_gpu = model.gpus != 0 and bool(visible_gpus())
+    return expect_evaluation(loads, dict(model) | stated, on_gpu, cores)
 
 
 def write_page(
@@ -171,8 +250,12 @@ def write_page(
     tables = [
         path for part in parts for path in sorted(part.glob("*.parquet")) if path not in summaries
     ]
-    is_sample_of = any(is_sample(result, name) for name in result["benchmarks"])
-    title = f"{result['model']}{' (samples of the items)' if is_sample_of else ''}"
+    samples = [
+        stated["asked"]["sample"]
+        for name, stated in result["benchmarks"].items()
+        if is_sample(result, name)
+    ]
+    title = f"{result['model']}{', on a sample: ' if samples else ''}{' and '.join(samples)}"
     shown = [path for path in summaries if path.exists() and benchmark_of(path).page]
     contents = Contents(
         registry=registry,
@@ -395,7 +478,9 @@ def refuse_another_models_folder(result: Path, checkpoint: str) -> None:
         raise UserError(
             result,
             f"is the result of another model, {earlier}.",
-            "Name another folder with --work.",
+            "Give this one a name with --model"
+            f" {Path(checkpoint).parent.name or 'other'}_{result.parent.name}, or another folder"
+            " with --work.",
         )
 
 
@@ -463,9 +548,10 @@ def check_results(files: list[Path], /) -> None:
 
     for path in files:
         result = read_result(path)
-        overall = [
-            f"{score.benchmark} {score.metric} {mean:.3f}"
-            for score in list_scores(result)
-            if score.group == "overall" and (mean := score.estimate["mean"]) is not None
-        ]
-        print(f"{path}: {result['model']}: {', '.join(overall) or 'no number'}")
+        overall: dict[str, list[str]] = {}
+        for score in list_scores(result):
+            if score.group == "overall" and (mean := score.estimate["mean"]) is not None:
+                metric = score.metric.replace("_", " ")
+                overall.setdefault(score.stated["title"], []).append(f"{metric} {mean:.3f}")
+        numbers = "; ".join(f"{title}: {', '.join(own)}" for title, own in overall.items())
+        print(f"{path}: {result['model']}: {numbers or 'no number'}")

@@ -5,7 +5,7 @@ one.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,7 +25,15 @@ from worldprobe.cli.options import (
 )
 from worldprobe.errors import UserError
 from worldprobe.files import whole_folder, write_text
-from worldprobe.models.checkpoint import HUB_ID, HUB_PREFIX, availability, fetch
+from worldprobe.models.checkpoint import (
+    HUB_ID,
+    HUB_PREFIX,
+    availability,
+    fetch,
+    folder_of,
+    short_name,
+)
+from worldprobe.models.engine_types import parameters_of
 from worldprobe.models.registry import card, select
 from worldprobe.paths import REGISTRY, shipped_file
 from worldprobe.settings.registry import Packaging
@@ -64,7 +72,8 @@ def plan_(
     """Print the GPUs, memory and time that each model needs, and what a whole study takes.
 
     Args:
-        models: comma-separated names of models (default: all of the registry, or of the study)
+        models: comma-separated names of models, or their folders (default: all of the registry, or
+            of the study)
         gpu_memory: memory of one GPU, in GB (default: 80, or as config/cluster.yaml says)
         configfile: configuration of a study: its models, with the time that its questions take
     """
@@ -80,10 +89,15 @@ def plan_(
 
         study, cards, _, site = read_files(configfile)
         names = names or all_models(study)
-        loads = {model: costs.workload_of(study, cards[model]) for model in select(cards, names)}
-        memory = gpu_memory or site["gpu_memory_gb"]
+        cards, memory = _with_folders(cards, names), gpu_memory or site["gpu_memory_gb"]
+        names = list(map(_id_of, names))
+        added = [name for name in names if name not in all_models(study)]
+        asked = {**study, "models": [*study["models"], *added]}  # as if they were the study's
+        loads = {model: costs.workload_of(asked, cards[model]) for model in select(cards, names)}
     else:
         cards, loads, memory = read_registry(shipped_file(registry)), {}, gpu_memory or 80.0
+        cards = _with_folders(cards, names or ())
+        names = None if names is None else list(map(_id_of, names))
     planned = list_requests(cards, select(cards, names), memory, loads)
     rows = [
         (
@@ -219,6 +233,31 @@ def import_(file: Path, /, *, out: OutFolder) -> None:
     from worldprobe.models.gguf import import_file
 
     import_file(file, out)
+
+
+def _id_of(name: str) -> str:
+    """What a model is called in tables: a folder by its last part."""
+    return short_name(name) if folder_of(name) and Path(name).is_dir() else name
+
+
+def _with_folders(
+    cards: Mapping[str, Mapping[str, Any]], names: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """The cards, with one for each folder that is named, and parameters counted where a card does
+    not say them and the weights are here.
+    """
+    folders = {_id_of(name): name for name in names if name not in cards and _id_of(name) != name}
+    plain = {"dtype": "float32", "engine": engines.USUAL}
+    made = {
+        model: {**plain, "model": model, "checkpoint": folder} for model, folder in folders.items()
+    }
+    made = {model: {**card, "kind": engines.of(card).kind(card)} for model, card in made.items()}
+    sized = {
+        model: {"parameters": parameters_of(card)}
+        for model, card in {**cards, **made}.items()
+        if model in map(_id_of, names) and engines.of(card).has_weights
+    }
+    return {model: {**card, **sized.get(model, {})} for model, card in {**cards, **made}.items()}
 
 
 def _card(name: str, registry_file: Path) -> dict[str, Any]:

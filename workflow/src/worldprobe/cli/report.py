@@ -125,6 +125,23 @@ def build(
     write_page(page, out)
 
 
+@report.command
+def draft(summaries: Summaries, /, *, contents: Contents = Contents(), out: list[Path]) -> None:
+    """Draft a results section: sentences that hold, each number with the cell that it is from.
+
+    Args:
+        out: files to write; suffixes: .md, .tex, .bib
+    """
+    from worldprobe.report.results_section import read_cells, results_part, write_results_section
+
+    files = [Path(path) for path in summaries]
+    parts = [
+        results_part(shown, read_cells(_of_part(contents.tables, path, files), out[0].parent))
+        for path, shown in zip(files, read_parts(summaries, contents), strict=True)
+    ]
+    write_results_section(parts, contents.study, out)
+
+
 @notebook.command(name="run")
 def run_notebook(
     notebook: Place,
@@ -246,15 +263,21 @@ def options_class() -> type[Block]:
     return create_model("DisplayOptions", __base__=made, **fields)
 
 
+Listed = Annotated[
+    bool, Parameter(name="--list", help="print the names, and what each is built from")
+]
+
+
 @deferred(chosen=options_class)
 def table(
-    name: str,
-    tables: list[Place],
+    name: str = "",
+    tables: Files = (),
     /,
     *,
+    listed: Listed = False,
     chosen: Any = None,
     registry: DisplayRegistry = None,
-    out: list[Path],
+    out: Sequence[Path] = (),
 ) -> None:
     """Print a table as CSV, LaTeX, Markdown and JSON.
 
@@ -265,6 +288,8 @@ def table(
     """
     from worldprobe.report.page import print_table
 
+    if list_instead("table", listed, name, tables, out):
+        return
     display = find_display("table", name, tables)
     own = options_of(display, chosen)
     if (owner := owner_of(tables[0])) and owner.page:
@@ -274,14 +299,15 @@ def table(
 
 @deferred(chosen=options_class)
 def figure(
-    name: str,
-    tables: list[Place],
+    name: str = "",
+    tables: Files = (),
     /,
     *,
+    listed: Listed = False,
     chosen: Any = None,
     registry: DisplayRegistry = None,
     trained: Annotated[Sequence[Place], Parameter(consume_multiple=True)] = (),
-    out: list[Path],
+    out: Sequence[Path] = (),
 ) -> None:
     """Draw a figure as PDF, SVG and PNG, and save its numbers as CSV.
 
@@ -293,6 +319,8 @@ def figure(
     """
     from worldprobe.report.page import draw_figure
 
+    if list_instead("figure", listed, name, tables, out):
+        return
     display = find_display("figure", name, tables)
     draw_figure(
         display,
@@ -301,6 +329,42 @@ def figure(
         out,
         **options_of(display, chosen),
     )
+
+
+def list_instead(
+    kind: str, listed: bool, name: str, tables: Sequence[str], out: Sequence[Path]
+) -> bool:
+    """Print the names of all tables or figures by benchmark, where that is asked for.
+
+    Args:
+        kind: table or figure.
+        listed: whether it is.
+        name: of the one that is to be made, otherwise.
+        tables: that it is built from.
+        out: files to write.
+
+    Raises:
+        UserError: nothing is asked for, or only half.
+    """
+    if not listed:
+        for given, what in ((name, "NAME"), (tables, "TABLES"), (out, "--out")):
+            if not given:
+                fix = f"worldprobe {kind} --list prints the names and what each is built from."
+                raise UserError(f"worldprobe {kind}", f"{what} is missing.", fix)
+        return False
+    from worldprobe.asked import DISPLAYS
+
+    own: dict[str, Sequence[Display]] = {"minimal pairs and others": DISPLAYS}
+    own |= {benchmark.title: benchmark.displays for benchmark in benchmarks().values()}
+    for title, displays in own.items():
+        chosen = [display for display in displays if display.kind == kind]
+        width = max((len(display.name) for display in chosen), default=0)
+        for heading in [title] * bool(chosen):
+            print(f"{heading}:")
+        for display in chosen:
+            sources = ", ".join(source.name for source in display.inputs)
+            print(f"  {display.name:{width}}  {display.title} (from {sources})")
+    return True
 
 
 def _roster(registry: Path | None) -> Roster:

@@ -10,20 +10,51 @@ import traceback
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
 from worldprobe.benchmarks import settings_classes
 from worldprobe.cli.options import ConfigFiles
 from worldprobe.errors import UserError, raise_all
+from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.missing import Stage
-from worldprobe.paths import LISTING, REGISTRY, REPOSITORY, shipped_file
+from worldprobe.paths import LISTING, REGISTRY, REPOSITORY, RESOURCES, shipped_file
 
 #: What a job is missing for that was ended before it could say why.
 SILENT = "its job was ended: killed, or out of memory or time"
-config = App(name="config", help="Check configuration files.")
+config = App(name="config", help="Begin and check configuration files; completion in the shell.")
+
+
+@config.command
+def new(file: Path, /) -> None:
+    """Write a commented start for the configuration of a study.
+
+    Args:
+        file: configuration file (.yaml), which must not be there
+    """
+    if file.exists():
+        raise UserError(file, "is there already.", "Name another file.")
+    if file.suffix not in (".yaml", ".yml"):
+        raise UserError(file, "is not the name of a YAML file.", "Name a .yaml file.")
+    text = (RESOURCES / "new_study.yaml").read_text(encoding="utf-8").replace("FILE", str(file))
+    write_text(file, text)
+    print(f"{file}: change what differs in your study, then: worldprobe config check {file}")
+
+
+@config.command
+def completion(*, shell: Literal["bash", "zsh", "fish"] | None = None) -> None:
+    """Let the Tab key complete commands and options in new shells.
+
+    Writes a script below your home folder, and a line that reads it into the shell's start file.
+
+    Args:
+        shell: shell (default: the one that is running)
+    """
+    from worldprobe.cli import build_app
+
+    print(f"New shells complete commands by {build_app().install_completion(shell=shell)}")
 
 
 @config.command

@@ -71,6 +71,19 @@ class Answers:
     origins: dict[str, Any]
 
 
+def texts_asked(question: Request) -> list[tuple[str, int]]:
+    """The texts that are read for a question, each with the tokens that may be written, for
+    estimates.
+    """
+    if isinstance(question, Loglikelihood):
+        return [(question.text, 0)]
+    prompt = question.prompt
+    text = prompt if isinstance(prompt, str) else " ".join(part.content for part in prompt)
+    if isinstance(question, Generate):
+        return [(text, question.decoding.most_tokens)]
+    return [(f"{text} {option}", 0) for option in question.options]
+
+
 def question_id(question: Request, engine: Engine, protocol: str = "1") -> str:
     """SHA-256 of kind, content, options, decoding and protocol; a conversation counts as it is
     sent, template and all.

@@ -15,6 +15,7 @@ from worldprobe.models.checkpoint import NO_ADAPTER, folder_of, locate, read_obj
 from worldprobe.models.registry import ENCODER_DECODER, MASKED
 from worldprobe.models.server import KEY_VARIABLE
 from worldprobe.models.stand_ins import STAND_IN
+from worldprobe.models.weights import count_weights
 from worldprobe.settings.registry import REHEARSAL_ENDPOINT
 
 if TYPE_CHECKING:
@@ -63,6 +64,18 @@ def checkpoint_of(card: Mapping[str, Any], kind: str | None = CAUSAL) -> Checkpo
     return locate(name, revision, *trust, kind=kind, adapter=card.get("adapter"))
 
 
+def parameters_of(card: Mapping[str, Any]) -> int | None:
+    """The number of a model's parameters, as its card says, or else its files on this machine; None
+    where neither does.
+    """
+    if stated := card.get("parameters"):
+        return int(stated)
+    try:
+        return count_weights(checkpoint_of(card, kind=None).weights().files)
+    except (UserError, OSError, ValueError, KeyError):
+        return None
+
+
 class LoadedWeights(EngineType):
     """An engine that loads weights in Hugging Face format.
 
@@ -86,6 +99,10 @@ class LoadedWeights(EngineType):
         return [
             source for source in (card["checkpoint"], adapter) if source and source != NO_ADAPTER
         ]
+
+    def files_state(self, model: Any) -> tuple[Any, ...]:
+        """See ``EngineType.files_state``: names, sizes and times of change."""
+        return checkpoint_of(model.model_dump(), kind=model.kind).state()
 
     def needs(
         self, card: Mapping[str, Any], gpu_memory_gb: float = 80.0, work: Workload | None = None

@@ -42,7 +42,8 @@ def imported(path: Path) -> Path:
     Raises:
         UserError: see ``import_file``.
     """
-    _require(path)
+    if not all(map(importlib.util.find_spec, ("gguf", "transformers"))):  # without importing them
+        _require(path)
     made_from = json.dumps([digest_of(path), METHOD, versions(PACKAGES)])
     digest = hashlib.sha256(made_from.encode()).hexdigest()
     folder = cache() / "models" / f"{path.stem}-{digest[:12]}"

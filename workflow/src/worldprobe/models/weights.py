@@ -12,8 +12,9 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,22 @@ def find_weights(folder: Path, name: str, allow_pickle: bool) -> Weights:
         files or tuple(pickles),
         tuple(path for path in pickles if files and is_model_file[path] and path not in files),
     )
+
+
+def count_weights(files: Iterable[Path]) -> int | None:
+    """The numbers in weights of safetensors, as their headers say; None for others. Packed ones are
+    counted as they are stored.
+    """
+    total = 0
+    for path in files:
+        if path.suffix != ".safetensors":
+            return None
+        with path.open("rb") as stream:
+            header = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
+        total += sum(
+            prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__"
+        )
+    return total
 
 
 def has_weights(folder: Path) -> bool:

@@ -17,6 +17,7 @@ from worldprobe import engines
 from worldprobe.benchmark import Registry, Study
 from worldprobe.benchmarks import all_models, downloads, of_study
 from worldprobe.engines import Needs, Workload
+from worldprobe.models.engine_types import BYTES, FLOPS, GB_PER_SECOND, parameters_of
 from worldprobe.operations.access import (
     credential,
     free_gb,
@@ -30,6 +31,60 @@ from worldprobe.sources import SourceFile, by_reason, shipped_files
 
 #: Bytes of a parameter on the hub, where nearly all checkpoints are in half precision.
 PUBLISHED_BYTES = 2
+
+
+#: Operations per second of a core, at which the weights of small models are read (docs/appendix/
+#: speed.md), and bytes per second of main memory for each token that is written.
+CORE_FLOPS, MEMORY_BYTES = 1e11, 1e10
+WRITTEN_AT_ONCE = 16
+
+
+def expect_evaluation(
+    loads: Mapping[str, Workload | None], card: Mapping[str, Any], on_gpu: bool, cores: int
+) -> list[str]:
+    """What ``evaluate`` asks a model, how long that takes and what it costs, line by line.
+
+    Args:
+        loads: title of a benchmark -> what it asks.
+        card: checkpoint, engine, precision and, where they are stated, parameters and prices.
+        on_gpu: whether there is a GPU.
+        cores: to compute on without one.
+    """
+    lines = [
+        f"{title}: number of questions unknown before its items are made"
+        if load is None
+        else f"{title}: about {load.requests:,} questions; {load.read:,} tokens read"
+        + f", at most {load.written:,} written" * bool(load.written)
+        for title, load in loads.items()
+    ]
+    known_loads = [load for load in loads.values() if load is not None]
+    read = sum(load.read for load in known_loads)
+    written = sum(load.written for load in known_loads)
+    is_whole, is_remote = len(known_loads) == len(loads), engines.of(card).is_remote
+    parameters = parameters_of(card) if engines.of(card).has_weights else None
+    if is_whole and parameters:
+        reading = 2 * parameters * (read + written)
+        writing = parameters * BYTES[card["dtype"]] * written / WRITTEN_AT_ONCE
+        seconds = (
+            reading / FLOPS[card["dtype"]] + writing / 1e9 / GB_PER_SECOND
+            if on_gpu
+            else reading / CORE_FLOPS / cores + writing / MEMORY_BYTES
+        )
+        where = "an A100" if on_gpu else f"{cores} cores"
+        minutes = f"about {seconds / 60:,.0f} minutes" if seconds > 90 else "a minute or two"
+        lines.append(f"time: {minutes} on {where}, and loading")
+    else:
+        first = "server's first answers" if is_remote else "first answers"
+        lines.append(f"time: unknown before the {first}")
+    if is_remote:
+        prices = card.get("prices")
+        price = (
+            f"at most ${(read * prices['prompt'] + written * prices['completion']) / 1e6:,.2f}"
+            if prices and is_whole
+            else "unknown: a card of the registry can state prices"
+        )
+        lines.append(f"price: {price}")
+    return [*lines, "What is on disk already is not asked again."]
 
 
 def workload_of(study: Study, card: Mapping[str, Any], rule: str = "") -> Workload | None:

@@ -161,7 +161,7 @@ class Displays:
             for benchmark in run.analysed.values():
                 made += benchmark.analysed["summarize"].answers(run.asked, run.models)
             made += [run.paths.record] if self.pages else []
-        return [*made, *([run.paths.report] if self.pages else [])]
+        return [*made, *([run.paths.report, *run.paths.drafts] if self.pages else [])]
 
     def refuse_prefix(self, report: Any) -> None:
         """Stop where a module's prefix moves the files of rules: their options would name others.

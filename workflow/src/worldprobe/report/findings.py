@@ -15,6 +15,7 @@ from worldprobe.analysis.sign_flips import FEWEST
 from worldprobe.contracts import Table, read_table, typed
 from worldprobe.contracts.results import OVERALL
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
+from worldprobe.report.sentences import PAIR, CitedSentence, quote, quote_interval, quote_rows
 from worldprobe.report.sheet import (
     MODEL,
     Sheet,
@@ -105,6 +106,9 @@ def all_at_chance(rows: pd.DataFrame) -> str:
     is_at = rows["against"].isin([STANDING["open"], STANDING["near ties"]])
     if rows.empty or not (is_at | (rows["mean"] == 0.5)).all():
         return ""
+    if len(rows) == 1:
+        mean = decimals(3)(rows["mean"].iloc[0])
+        return f"The accuracy, {mean}, is not shown to differ from chance."
     ends = span(rows["mean"].min(), rows["mean"].max())
     return f"No accuracy here is shown to differ from chance; they are {ends}."
 
@@ -123,6 +127,7 @@ def lead_values(
     chance: float | None = 0.5,
     compared: Sequence[str] = (),
     is_sample: bool = False,
+    table: str = "models_against_chance",
 ) -> dict[str, Any]:
     """Values of ``assets/lead.html.jinja``.
 
@@ -131,13 +136,15 @@ def lead_values(
         chance: what guessing reaches.
         compared: of ``compared_in_words``, and what else is said at first.
         is_sample: whether not all items were asked.
+        table: the printed table of these rows.
     """
     counted = rows[rows["is_counted"] & rows["mean"].notna()]
     against = counted["against"].value_counts()
-    values: dict[str, Any] = {"chance": chance, "n_models": len(counted)}
+    values: dict[str, Any] = {"chance": chance, "n_models": len(counted), "table": table}
     if len(counted):
-        values["first"] = counted.iloc[0].to_dict()
-    return values | {
+        ordered = counted.sort_values("mean", ascending=False, kind="stable").to_dict("records")
+        values |= {"first": counted.iloc[0].to_dict(), "top": ordered[0], "bottom": ordered[-1]}
+    values |= {
         "n_above": int(against.get("above", 0)),
         "n_below": int(against.get("below", 0)),
         "n_without": int(against.get(STANDING["no interval"], 0)),
@@ -148,21 +155,48 @@ def lead_values(
         "compared": list(compared),
         "is_sample": is_sample,
     }
+    return values | {"sentences": [_lead(values), *compared]}
+
+
+def _lead(values: dict[str, Any]) -> CitedSentence:
+    """The first sentence of ``lead_values``."""
+    from worldprobe.report.page import render_template
+
+    values = values | {
+        "quote": quote,
+        "quote_interval": quote_interval,
+        "quote_rows": quote_rows,
+    }
+    text = render_template("worldprobe.report", "assets/lead.txt.jinja", **values)
+    return CitedSentence(str(text).strip())
+
+
+def each_in_words(
+    rows: pd.DataFrame, table: str = "models_against_chance", is_sample: bool = False
+) -> list[CitedSentence]:
+    """A sentence about each of some rows of ``against_chance``, as the lead has it of one model."""
+    return [
+        lead_values(rows.loc[[index]].assign(is_counted=True), 0.5, (), is_sample, table)[
+            "sentences"
+        ][0]
+        for index in rows.index[rows["mean"].notna()]
+    ]
 
 
 def lead_in_words(values: dict[str, Any]) -> list[str]:
     """The sentences of ``lead_values``."""
-    from worldprobe.report.page import render_template
+    sentences: list[str] = values["sentences"]
+    return sentences
 
-    sentence = render_template("worldprobe.report", "assets/lead.txt.jinja", **values)
-    return [str(sentence).strip(), *values["compared"]]
+
+def read_pairs(path: Path | None, contract: type[Table]) -> pd.DataFrame:
+    """A table of comparisons; without rows where there is no table."""
+    return typed([], contract) if path is None else read_table(path, contract)
 
 
 def read_overall(path: Path | None, contract: type[Table]) -> pd.DataFrame:
     """The rows over all units of a table of comparisons; none where there is no table."""
-    if path is None:
-        return typed([], contract)
-    rows = read_table(path, contract)
+    rows = read_pairs(path, contract)
     return rows[rows["grouping"] == OVERALL]
 
 
@@ -172,7 +206,8 @@ def compared_in_words(
     roster: Roster,
     baselines: Collection[str] = (),
     metric: str = "accuracy",
-) -> list[str]:
+    tables: tuple[str, str] = ("models_against_chance", "comparisons"),
+) -> list[CitedSentence]:
     """What comparisons say of the models that findings are about: which of two is better, or which
     of more differ from the best one; then whether they beat their strongest baseline.
 
@@ -183,11 +218,13 @@ def compared_in_words(
         roster: names.
         baselines: ids of those that models must beat, compared on the same units.
         metric: what is compared.
+        tables: the printed tables of means and of comparisons.
     """
     is_model = means["is_counted"] & ~means["model"].isin(list(baselines))
     counted = means[is_model & means["mean"].notna()]
-    pairs = {(row["model_a"], row["model_b"]): row for row in comparisons.to_dict("records")}
-    pairs |= {(b, a): _turned(row) for (a, b), row in pairs.items()}
+    rows = comparisons.assign(table=tables[1]).to_dict("records")
+    pairs = {(row["model_a"], row["model_b"]): row for row in rows}
+    pairs |= {(b, a): turned(row) for (a, b), row in pairs.items()}
     names = dict(zip(counted["model"], counted["name"], strict=True))
     strongest = {}
     for model in names:
@@ -198,49 +235,53 @@ def compared_in_words(
     if len(names) == 2 and tuple(names) in pairs:
         sentences.append(_which_is_better(pairs[tuple(names)], *names.values()))
     elif len(names) > 2:
-        sentences += _which_differ(pairs, counted, metric)
+        sentences += _which_differ(pairs, counted, metric, tables[0])
     if len(strongest) > 2:
-        sentences.append(_which_beat_a_baseline(strongest, names, roster))
+        sentences.append(_which_beat_a_baseline(strongest, names, roster, tables[1]))
     else:
         sentences += [
             _beats_a_baseline(row, names[model], roster[row["model_b"]].name)
             for model, row in strongest.items()
         ]
-    return sentences + ["Not compared with a baseline."] * bool(
-        baselines and names and not strongest
-    )
+    sentences += ["Not compared with a baseline."] * bool(baselines and names and not strongest)
+    return [CitedSentence(sentence) for sentence in sentences]
 
 
-def _turned(row: dict[Any, Any]) -> dict[Any, Any]:
-    """A comparison with its sides exchanged."""
+def turned(row: dict[Any, Any]) -> dict[Any, Any]:
+    """A comparison (a row of ``contracts.results.Comparisons``) with its sides exchanged."""
     opposite = {"a": "b", "b": "a"}
     turned = {
         f"{name[:-1]}{opposite[name[-1]]}" if name[-2:] in ("_a", "_b") else name: value
         for name, value in row.items()
     }
     ends = {"difference": "difference", "ci_low": "ci_high", "ci_high": "ci_low"}
-    return turned | {name: -row[end] for name, end in ends.items()}
+    turned |= {name: -row[end] for name, end in ends.items()}
+    return turned | {"is_turned": not row.get("is_turned", False)}
 
 
 def _difference(row: dict[Any, Any]) -> str:
     """Both means of a comparison, their difference, its interval and p."""
-    mean, points, p = decimals(3), decimals(1), "not tested"
+
+    def cited(text: str, column: str, factor: float = 1) -> str:
+        return quote(text, row["table"], row, column, factor)
+
+    p = "not tested"
     if row["status"] == "ok":
-        printed = show_p(row["p"])
-        p = f"p {printed}" if printed.startswith("<") else f"p = {printed}"
-        holm = show_p(row["p_holm"])
-        p += f", by Holm {holm}" if holm != printed else ""
-    ends = " to ".join(points(100 * row[end]) for end in ("ci_low", "ci_high"))
-    return (
-        f"{mean(row['mean_a'])} against {mean(row['mean_b'])}, {points(100 * row['difference'])}"
-        f" points (95% interval: {ends}; {p})"
+        printed, holm = show_p(row["p"]), show_p(row["p_holm"])
+        p = f"p {'' if printed.startswith('<') else '= '}{cited(printed, 'p')}"
+        p += f", by Holm {cited(holm, 'p_holm')}" if holm != printed else ""
+    first, second = (cited(decimals(3)(row[name]), name) for name in ("mean_a", "mean_b"))
+    difference, *ends = (
+        cited(decimals(1)(100 * row[name]), name, 100)
+        for name in ("difference", "ci_low", "ci_high")
     )
+    return f"{first} against {second}, {difference} points (95% interval: {' to '.join(ends)}; {p})"
 
 
 def _which_is_better(row: dict[Any, Any], first: str, second: str) -> str:
     """The sentence about two models."""
     if row["difference"] < 0:
-        row, first, second = _turned(row), second, first
+        row, first, second = turned(row), second, first
     _, is_better, qualified = str(row["finding"]).partition(" is better")
     if is_better:
         return f"{first} is better than {second}: {_difference(row)}{qualified}."
@@ -248,7 +289,7 @@ def _which_is_better(row: dict[Any, Any], first: str, second: str) -> str:
 
 
 def _which_differ(
-    pairs: dict[tuple[str, str], dict[Any, Any]], counted: pd.DataFrame, metric: str
+    pairs: dict[tuple[str, str], dict[Any, Any]], counted: pd.DataFrame, metric: str, table: str
 ) -> list[str]:
     """Which models differ from the one with the highest mean, of accuracy the first row."""
     column = "mean" if metric == "accuracy" else metric
@@ -260,7 +301,8 @@ def _which_differ(
     is_lower = [_differs(pairs[best["model"], model]) for model in compared["model"]]
     lower = list(compared.loc[is_lower, "name"])
     alike = list(compared.loc[[not differs for differs in is_lower], "name"])
-    sentence = f"{best['name']} has the highest {metric}, {decimals(3)(best[column])}"
+    highest = quote(decimals(3)(best[column]), table, best.to_dict(), column)
+    sentence = f"{best['name']} has the highest {metric}, {highest}"
     if metric == "accuracy" and best["against"] in (STANDING["open"], "below"):
         sentence += ", which is not shown to be above chance"
     parts = [f"lower than it (p < 0.05 after Holm's correction): {_listed(lower)}"] * bool(lower)
@@ -291,15 +333,25 @@ def _beats_a_baseline(row: dict[Any, Any], model: str, baseline: str) -> str:
 
 
 def _which_beat_a_baseline(
-    strongest: dict[str, dict[Any, Any]], names: dict[str, str], roster: Roster
+    strongest: dict[str, dict[Any, Any]], names: dict[str, str], roster: Roster, table: str
 ) -> str:
     """How many of several models beat their strongest baselines, and which do not."""
     baselines = {roster[row["model_b"]].name for row in strongest.values()}
     better = [model for model, row in strongest.items() if _is_better(row)]
     others = [names[model] for model in strongest if model not in better]
     left = f"; not shown to: {_listed(others)}" if others else ""
+    n_better, n_models = (
+        quote_rows(
+            len(models),
+            table,
+            "difference",
+            "count",
+            **{PAIR: [[model, strongest[model]["model_b"]] for model in models]},
+        )
+        for models in (better, list(strongest))
+    )
     return (
-        f"{len(better)} of {len(strongest)} models beat their strongest baseline"
+        f"{n_better} of {n_models} models beat their strongest baseline"
         f" ({_listed(sorted(baselines))}; p < 0.05 after Holm's correction){left}."
     )
 

@@ -14,10 +14,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+#: Models that are all named, and in their colours.
+FEW = 6
+
+
 def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """Accuracy: a panel for each ``panel`` and ``axis``, a line over ``x`` per model with its name
-    at its end; what nowhere differs from chance is grey. An axis of one place is left out where
-    there are others.
+    """Accuracy: a panel for each ``panel`` and ``axis``, a bold line over ``x`` per model with its
+    name at its end, and thin grey ones of rules, without intervals. Of more models than ``FEW``,
+    what nowhere differs from chance is grey. An axis of one place is left out where there are
+    others.
 
     Args:
         frame: panel, axis, model, name, colour, x, mean, ci_low, ci_high.
@@ -27,13 +32,16 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
 
     models = list(dict.fromkeys(frame["model"]))
     names = style.names(frame)
+    rules = set(frame.loc[frame["colour"].str.upper() == style.RULE_COLOUR, "model"])
+    bold = [model for model in models if model not in rules]
     looks = style.looks(dict(zip(frame["model"], frame["colour"], strict=True)))
+    looks |= dict.fromkeys(rules, (style.RULE_COLOUR, "o"))
     every: dict[Any, pd.DataFrame] = dict(list(frame.groupby(["panel", "axis"], sort=False)))
     panels = {pair: part for pair, part in every.items() if part["x"].nunique() > 1} or every
     per_row = (2 if len(panels) in (2, 4) else 3) if width == "double" else 1
     size = style.label_size(width)
     shown = {model: style.shortened(name, size, 1.3) for model, name in names.items()}
-    room = style.widest([*shown.values(), "not shown to differ: 99"], size) + 0.1
+    room = 1.08 * style.widest([*shown.values(), "not shown to differ: 99"], size) + 0.1
     tall = 1.6
     figure, grid, across = style.grid(
         width,
@@ -52,21 +60,22 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
         here, ends, n_grey = panels[panel, axis], [], 0
         style.dash(axes, across=True)
         axes.set_ylim(*limits)
-        for nth, model in enumerate(models):
+        for model in models:
             line = here[here["model"] == model].sort_values("x")
             if line.empty:
                 continue
             colour, mark = looks[model]
-            if style.is_at(line, 0.5).all():
+            if model in rules:
+                axes.plot(line["x"], line["mean"], color=colour, lw=0.6, marker="o", ms=1.6)
+                ends.append((float(line["mean"].iloc[-1]), shown[model], style.SOFT_INK))
+            elif len(bold) > FEW and style.is_at(line, 0.5).all():
                 axes.plot(line["x"], line["mean"], color=style.GREY, lw=0.6, marker="o", ms=1.6)
                 style.blank(axes, line["x"], line, "o", 2.4)
                 n_grey += 1
             else:
-                shift = 0.2 * ((nth + 0.5) / len(models) - 0.5)
+                shift = 0.2 * ((bold.index(model) + 0.5) / len(bold) - 0.5)
                 x = line["x"] + shift
-                axes.vlines(x, line["ci_low"], line["ci_high"], color=colour, lw=0.7, alpha=0.35)
-                axes.plot(x, line["mean"], color=colour, marker=mark, ms=3, mec="white", mew=0.3)
-                style.blank(axes, x, line, mark, 3)
+                style.line(axes, x, line, colour, mark, size=4.2, zorder=4, lw=1.5, cap=1.6)
                 ends.append((float(line["mean"].iloc[-1]), shown[model], colour))
         if n_grey:
             ends.append((0.5, f"not shown to differ: {n_grey}", style.SOFT_INK))
@@ -109,4 +118,5 @@ def name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]], size: float, t
             va="center",
             fontsize=size,
             color=colour,
+            fontweight="normal" if colour == style.SOFT_INK else "bold",
         )

@@ -5,6 +5,7 @@ and fetches nothing.
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
 import math
 import os
@@ -22,6 +23,7 @@ from markupsafe import Markup
 from worldprobe import __version__
 from worldprobe.benchmark import NO_SECTION, TOP, Benchmark, Display, Section, taken_by
 from worldprobe.contracts import read_provenance, read_table
+from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import TooLittleError, UserError
 from worldprobe.files import digest_file, read_text, write_text
 from worldprobe.missing import read_missing
@@ -97,6 +99,7 @@ class Part:
         question: what the benchmark asks; the page's heading where it is the only one.
         lead: the finding.
         findings: its sentences, without markup.
+        further: sentences that a draft of a results section has besides these.
         facts: what was counted -> number.
         methods: how it was done.
         cite: what to cite for the measure.
@@ -106,6 +109,8 @@ class Part:
         apart: names in the overview that are no published language models, and stand below them.
         extras: section id -> markup that follows its tables.
         has_item_text: whether ``extras`` quote items.
+        title: what its scores are called, where it is not the benchmark's name.
+        references: known models and baselines on the same items.
     """
 
     question: str
@@ -114,12 +119,15 @@ class Part:
     methods: Methods
     cite: str
     findings: Sequence[str] = ()
+    further: Sequence[str] = ()
     notices: Mapping[str, str] = field(default_factory=dict)
     caveats: Markup | str = ""
     overview: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     apart: frozenset[str] = frozenset()
     extras: Mapping[str, Markup] = field(default_factory=dict)
     has_item_text: bool = False
+    title: str = ""
+    references: Sheet | None = None
 
 
 @dataclass(frozen=True)
@@ -137,8 +145,8 @@ class ShownSection:
 
 @dataclass(frozen=True)
 class ShownPart:
-    """A part with its benchmark's name, the tables that it begins with, the sections that have
-    something to show, and what guessing reaches.
+    """A part with its benchmark's name, what its scores are called, the tables that it begins with,
+    the sections that have something to show, what guessing reaches, and what its method is called.
     """
 
     name: str
@@ -147,6 +155,7 @@ class ShownPart:
     sections: Sequence[ShownSection]
     tables: Sequence[PrintedTable] = ()
     chance: float | None = 0.5
+    method: str = ""
 
 
 @dataclass
@@ -211,8 +220,12 @@ def build_part(
     captions = {
         display.name: display.caption for display in benchmark.displays if display.kind == "figure"
     }
+    titles = {display.name: display.title for display in benchmark.displays}
     pictures = [
-        read_picture(path, captions.get(path.stem, path.stem.replace("_", " "))) for path in figures
+        read_picture(
+            path, captions.get(path.stem, path.stem.replace("_", " ")), titles.get(path.stem, "")
+        )
+        for path in figures
     ]
 
     def inside(section: Section, kind: str, displays: Sequence[Any]) -> list[Any]:
@@ -223,6 +236,8 @@ def build_part(
 
     tables = [table for table in tables if table.rows]
     first = inside(TOP, "table", tables)
+    if part.references:
+        first.append(part.references.printed_as(""))
     if flagged := flags_sheet(read_provenance(material.summary), material.roster):
         first.append(flagged.printed_as(""))
     shown = []
@@ -236,7 +251,8 @@ def build_part(
             shown.append(
                 ShownSection(section.id, section.title, section.intro, *content, section.is_folded)
             )
-    return ShownPart(benchmark.name, benchmark.title, part, shown, first, page.chance)
+    title = part.title or benchmark.title
+    return ShownPart(benchmark.name, title, part, shown, first, page.chance, benchmark.title)
 
 
 @dataclass(frozen=True)
@@ -295,7 +311,9 @@ def overview_of(parts: Sequence[ShownPart]) -> Overview:
     ask has empty cells there.
     """
     wholes = [
-        (shown.title, cells) for shown in parts for cells in list(shown.part.overview.values())[:1]
+        (shown.title if len(parts) > 1 else OVERALL, cells)
+        for shown in parts
+        for cells in list(shown.part.overview.values())[:1]
     ]
     details = [pair for shown in parts for pair in list(shown.part.overview.items())[1:]]
     chances = [shown.chance for shown in parts for _ in list(shown.part.overview)[:1]]
@@ -444,15 +462,19 @@ class Picture:
         caption: what a reader must know, also what a screen reader says.
         address: the picture itself, as a ``data:`` address.
         width: percent of the page's width.
+        why_not: why there is nothing to show, which then stands in its place.
+        title: in two or three words.
     """
 
     name: str
     caption: str
     address: str
     width: int
+    why_not: str = ""
+    title: str = ""
 
 
-def read_picture(path: Path | str, caption: str) -> Picture:
+def read_picture(path: Path | str, caption: str, title: str = "") -> Picture:
     """Read an SVG file.
 
     Raises:
@@ -463,7 +485,17 @@ def read_picture(path: Path | str, caption: str) -> Picture:
     points = re.search(r'<svg[^>]*\swidth="([\d.]+)(?:pt|px)?"', text)
     width = float(points.group(1)) if points else FULL_WIDTH
     address = "data:image/svg+xml;base64," + base64.b64encode(text.encode("utf-8")).decode("ascii")
-    return Picture(path.stem, caption, address, 100 if width >= 0.9 * FULL_WIDTH else 62)
+    percent = 100 if width >= 0.9 * FULL_WIDTH else 62
+    return Picture(path.stem, caption, address, percent, _why_not(path), title or path.stem)
+
+
+def _why_not(svg: Path) -> str:
+    """Why a figure has nothing to show, as the file of its numbers has it; nothing if it has."""
+    numbers = svg.with_suffix(".csv")
+    if not numbers.is_file():
+        return ""
+    lines = list(csv.reader(numbers.read_text(encoding="utf-8").splitlines()))
+    return lines[1][0] if len(lines) == 2 and lines[0][0] == "why" else ""
 
 
 Paths = Sequence[Path | str]

@@ -35,8 +35,12 @@ REPAIR = (
 ROUNDING = 1e-9
 #: What a result says of the tokens before each text, among how it was asked.
 START = "start tokens"
+#: The precision of weights that only a server knows.
+SERVERS = "the server's"
 #: The key of a benchmark's result, and the metric, of the mean over pairs of concepts.
 OVER_PAIRS = "mean_over_pairs"
+#: Begins and ends grey text on a terminal.
+GREY = ("\x1b[2m", "\x1b[22m")
 #: Metrics of a benchmark whose items are pairs of contexts and targets.
 PAIRING, PAIRING_OVER_PAIRS = "pairing", "pairing_over_pairs"
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -95,6 +99,9 @@ class PartOfResult(Estimate):
     group: str
     """all, or the group."""
 
+    name: str | None = absent()
+    """The group as pages print it, where that is not its id with spaces for dashes."""
+
 
 class Published(Block):
     """A paper's printed numbers."""
@@ -109,11 +116,50 @@ class Published(Block):
     """Model and its printed accuracy."""
 
 
+class Reference(Block):
+    """What a known model or baseline reaches on the same items, and how the model differs from
+    it.
+    """
+
+    name: Text
+    """As pages print it."""
+
+    is_baseline: bool
+    """Whether it is no language model."""
+
+    mean: Share
+    """Its accuracy."""
+
+    n: Number
+    """Units that both have."""
+
+    pairing: Share | None
+    """Its pairing."""
+
+    groups: dict[str, Share]
+    """Group -> its accuracy there."""
+
+    difference: Signed
+    """The model's accuracy less its own, on these units."""
+
+    ci_low: Signed | None
+    """Lower end of the difference's 95% interval."""
+
+    ci_high: Signed | None
+    """Upper end of it."""
+
+    p_holm: Share | None
+    """p of no difference, corrected for the number of references."""
+
+    finding: str
+    """What may be said of the difference."""
+
+
 class BenchmarkResult(Estimate):
     """A model's accuracy in one benchmark, overall and in parts."""
 
     title: Text
-    """The benchmark's name as it is written."""
+    """What the score is called; the benchmark's bare name is that of its published items."""
 
     unit: str
     """What is averaged, in the plural."""
@@ -143,6 +189,9 @@ class BenchmarkResult(Estimate):
 
     baselines: dict[str, Estimate]
     """Accuracy of what knows nothing of the world, on the same items."""
+
+    references: dict[str, Reference] | None = absent()
+    """Known models and baselines on the same items, where the package brings them."""
 
     published: Published | None
     """What the benchmark's paper prints."""
@@ -243,6 +292,29 @@ def sample_of(made: Provenance, size: int, what: str) -> dict[str, str]:
     return {"sample": f"{size:,} of {whole['of']:,} {what}"} if whole else {}
 
 
+def is_a_try(made: Provenance) -> bool:
+    """Whether a sample is too small to have a unit of each stratum, so that no number of it is an
+    estimate of all items.
+    """
+    return "strata" in made.details.get("sample", {})
+
+
+def no_estimate(made: Provenance, what: str) -> list[str]:
+    """What is said of such a sample.
+
+    Args:
+        made: what made the items.
+        what: the strata, in the plural.
+    """
+    if not is_a_try(made):
+        return []
+    number = made.details["sample"]["strata"]
+    return [
+        f"This is a try: the sample leaves out some of the {number:,} {what}, so its numbers are no"
+        " estimate of the accuracy in all items."
+    ]
+
+
 def estimate(row: Mapping[Any, Any], counts: Sequence[str] = ()) -> dict[str, Any]:
     """One row of summaries as plain values; JSON has no NaN."""
     columns = {"mean": "mean", "stderr": "std_error", "ci_low": "ci_low", "ci_high": "ci_high"}
@@ -273,6 +345,11 @@ class Score:
     stated: Mapping[str, Any]
 
     @property
+    def label(self) -> str:
+        """The group as pages print it."""
+        return str(self.estimate.get("name") or self.group.replace("-", " "))
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """The smallest and the largest possible value."""
         shares = ("accuracy", OVER_PAIRS, PAIRING, PAIRING_OVER_PAIRS)
@@ -299,22 +376,32 @@ def list_scores(result: Mapping[str, Any]) -> list[Score]:
     return scores
 
 
-def describe(result: Mapping[str, Any], benchmark: str, findings: Sequence[str] = ()) -> str:
-    """A model's numbers in one benchmark, for a reader.
+def describe(
+    result: Mapping[str, Any],
+    benchmark: str,
+    findings: Sequence[str] = (),
+    is_coloured: bool = False,
+) -> str:
+    """A model's numbers in one benchmark, for a reader, and below them what others reach on the
+    same items.
 
     Args:
         result: as ``result.json`` has it.
         benchmark: its name there.
         findings: the first sentences of its page.
+        is_coloured: whether others are grey, as on a terminal.
     """
     stated = result["benchmarks"][benchmark]
     scores = [score for score in list_scores(result) if score.benchmark == benchmark]
     rows = [
-        (s.group if s.metric == "accuracy" else s.metric.replace("_", " "), s.estimate)
+        (s.label if s.metric == "accuracy" else s.metric.replace("_", " "), s.estimate)
         for s in scores
     ]
     rows += stated["baselines"].items()
-    published = (stated["published"] or {"means": {}})["means"]
+    references = stated.get("references") or {}
+    published = stated["published"] or {"means": {}, "is_comparable": False}
+    others = published["means"] if published["is_comparable"] else {}
+    names = [*dict(rows), *others, *(reference["name"] for reference in references.values())]
     return render_template(
         "worldprobe.report",
         "assets/evaluation.txt.jinja",
@@ -323,7 +410,10 @@ def describe(result: Mapping[str, Any], benchmark: str, findings: Sequence[str] 
         stated=stated,
         findings=findings,
         rows=rows,
-        width=max(len(name) for name in [*dict(rows), *published]),
+        references=references,
+        published=others,
+        width=max(map(len, names)),
+        grey=GREY if is_coloured else ("", ""),
     )
 
 
@@ -363,7 +453,8 @@ def check_result(document: Any, name: str = "result.json") -> dict[str, Any]:
 def precision(result: Mapping[str, Any]) -> list[str]:
     """What a result's weights are in: precision, quantisation and adapter, where there are any."""
     adapter = public_adapter(result["adapter"])["name"] if result.get("adapter") else None
-    facts = (result["dtype"], result.get("quantisation"), adapter and f"adapter {adapter}")
+    dtype = "precision of the server" if result["dtype"] == SERVERS else result["dtype"]
+    facts = (dtype, result.get("quantisation"), adapter and f"adapter {adapter}")
     return [fact for fact in facts if fact not in (None, "none")]
 
 

@@ -280,10 +280,16 @@ class Sheet:
     def cells(self) -> list[list[str]]:
         """The printed text, row by row."""
         records = self.shown().to_dict("records")
-        return [
+        rows = [
             [column.show(*(row[name] for name in column.cells)) for column in self.columns]
             for row in records
         ]
+        for number, column in enumerate(self.columns):
+            if column.show is span and any(" to " in row[number] for row in rows):
+                for row in rows:  # one way of writing intervals in a column
+                    low, dash, high = row[number].partition(EN_DASH)
+                    row[number] = f"{low} to {high}" if low and dash else row[number]
+        return rows
 
     def breaks(self) -> set[int]:
         """Row numbers above which a thin rule is drawn."""

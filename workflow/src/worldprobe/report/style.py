@@ -106,7 +106,10 @@ SOFT_INK = "#6B6B6B"
 RULE = "#D5D5D5"
 HUMAN_COLOUR = "#222222"
 HUMAN_BAND = "#DADADA"
-UNTRAINED_COLOUR = "#9A9A9A"
+#: Beside published models: trained controls, from the first on, and untrained ones; rules.
+CONTROL_COLOURS = ("#4F6272", "#7C8FA0")
+UNTRAINED_COLOUR = "#AEBAC5"
+RULE_COLOUR = "#9A9A9A"
 #: What cannot be told from chance.
 GREY = "#BDBDBD"
 BASELINE_COLOUR = "#A9A9A9"
@@ -309,6 +312,7 @@ def dots(
     size: float = 16,
     faces: Any = None,
     certain: tuple[str, str] | None = None,
+    lw: float = 0.9,
 ) -> None:
     """Marks with intervals; those without are hollow and grey.
 
@@ -324,8 +328,9 @@ def dots(
         faces: their inner colours, where these differ.
         certain: columns of the intervals' ends, where lines show something else, as ranges over
             versions do.
+        lw: width of the intervals.
     """
-    axes.hlines(y, rows[ends[0]], rows[ends[1]], color=colour, lw=0.9, zorder=2)
+    axes.hlines(y, rows[ends[0]], rows[ends[1]], color=colour, lw=lw, zorder=2)
     is_known = rows[x].notna().to_numpy()
     is_hollow = lacks_interval(rows, certain or ends).to_numpy()[is_known]
     edges = _of_each(colour, is_known)
@@ -357,15 +362,19 @@ def line(
     marker: str,
     size: float = 3,
     zorder: float = 2,
+    lw: float = 0.8,
+    cap: float = 0,
 ) -> None:
-    """Means with intervals that a line joins."""
+    """Means with intervals, and caps of so many points, that a line joins."""
     ends = np.nan_to_num([rows["mean"] - rows["ci_low"], rows["ci_high"] - rows["mean"]])
     looks: dict[str, Any] = {
         "ms": size,
         "mec": "white",
         "mew": 0.3,
-        "lw": 0.8,
-        "elinewidth": 0.6,
+        "lw": lw,
+        "elinewidth": 0.75 * lw,
+        "capsize": cap,
+        "capthick": 0.75 * lw,
         "zorder": zorder,
     }
     axes.errorbar(x, rows["mean"], ends, color=colour, marker=marker, **looks)
@@ -603,14 +612,29 @@ def model_colours(roster: Roster, models: Iterable[str]) -> dict[str, str]:
     """A colour per model: the registry's own, else its family's hue, the smaller the model the
     lighter.
 
-    A model that no registry knows has a hue of its own.
+    A model that no registry knows has a hue of its own. Where others made a model, controls are
+    slate and rules grey, so that a hue always means a language model.
     """
     models = [model for model in dict.fromkeys(models) if model not in BASELINES_AND_PEOPLE]
+    apart = [model for model in models if roster[model].is_control or roster[model].is_rule]
+    plain = {}
+    if len(apart) < len(models):
+        trained = [model for model in apart if roster[model].is_control]
+        trained = [model for model in trained if not roster[model].is_untrained]
+        plain = {
+            model: CONTROL_COLOURS[trained.index(model) % 2] if model in trained else RULE_COLOUR
+            for model in apart
+        }
+        models = [model for model in models if model not in plain]
     families = {
         model: roster[model].family if model in roster.models else model for model in models
     }
     hues = family_colours(list(families.values()))
     colours = {HUMAN: HUMAN_COLOUR} | dict.fromkeys(BASELINES, BASELINE_COLOUR)
+    colours |= {
+        model: roster[model].colour or (UNTRAINED_COLOUR if roster[model].is_untrained else colour)
+        for model, colour in plain.items()
+    }
     for family, hue in hues.items():
         members = [model for model in models if families[model] == family]
         sizes = sorted({roster[model].parameters or 0 for model in members}, reverse=True)
@@ -833,6 +857,10 @@ def draw_matrix(
             )
 
 
+#: How the picture of a figure begins that has nothing to show; the reason follows.
+NOTHING = "Nothing to draw: "
+
+
 def draw_sentence(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Why there is nothing to draw.
 
@@ -841,9 +869,7 @@ def draw_sentence(frame: pd.DataFrame, width: str = "double") -> Figure:
         width: "single" or "double".
     """
     size = label_size(width)
-    lines = textwrap.wrap(
-        f"Nothing to draw: {frame['why'].iloc[0]}", 95 if width == "double" else 45
-    )
+    lines = textwrap.wrap(f"{NOTHING}{frame['why'].iloc[0]}", 95 if width == "double" else 45)
     figure = canvas(width, 0.3 + 1.5 * size / 72 * len(lines))
     figure.text(0.02, 0.5, "\n".join(lines), fontsize=size, va="center", color=SOFT_INK)
     return figure

@@ -179,6 +179,9 @@ def test_a_flag_that_no_target_asks_for_is_still_unknown(garden):
     garden.targets({"pattern": "[agent1] will {CONCEPT} [object1].", "criteria": "growth"})
     [error] = [each for each in garden.read().problems.errors() if "growht" in str(each)]
     assert 'did you mean "growth"' in str(error)
+    garden.concepts({"concept": "lift", "moisture": True}, {"concept": "lower", "growth": True})
+    error = next(each for each in garden.read().problems.errors() if "moisture" in str(each))
+    assert "as a flag it does nothing, since no target's criteria name it" in str(error)
     garden.concepts({"concept": "lift"}, {"concept": "lower"})
     materials = garden.read()
     check_materials(materials)

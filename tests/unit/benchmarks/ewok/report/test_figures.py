@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,10 +13,15 @@ from matplotlib.figure import Figure
 from worldprobe.benchmark import taken_by
 from worldprobe.benchmarks import find
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
-from worldprobe.benchmarks.ewok.figures.accuracy import SHOWN_CONCEPTS
+from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.benchmarks.ewok.figures.accuracy import FEWEST_ITEMS, SHOWN_CONCEPTS
 from worldprobe.cli import main
+from worldprobe.contracts import write_table
+from worldprobe.models.registry import BASELINES
+from worldprobe.provenance import Provenance
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Roster, ShownModel
+from worldprobe.report.page import Material, ReportPage, build_part, render_report
 from worldprobe.report.style import from_csv, text_columns, to_csv
 
 GREY = style.GREY.lower()
@@ -66,13 +73,15 @@ def test_a_figure_is_written_again_with_the_same_bytes(name, request, tmp_path):
 
 def test_the_dots_intervals_and_ticks_of_the_domain_panels_are_the_rows_of_the_csv(paper_study):
     frame, figure = drawn("accuracy_by_domain", paper_study)
-    ticks, dots, intervals = [], [], []
+    ticks, dots, intervals, at_once = [], [], [], []
     for axes in figure.axes:
         versions, means = (one for one in axes.collections if isinstance(one, PathCollection))
         ticks += list(versions.get_offsets()[:, 0])
         dots += list(means.get_offsets()[:, 0])
-        (lines,) = [one for one in axes.collections if isinstance(one, LineCollection)]
-        intervals += [tuple(segment[:, 0]) for segment in lines.get_segments()]
+        lines = [one for one in axes.collections if isinstance(one, LineCollection)]
+        for drawn_ends, collection in zip((at_once, intervals), lines, strict=True):
+            segments = filter(len, collection.get_segments())  # of NaN they are empty
+            drawn_ends += [tuple(segment[:, 0]) for segment in segments]
         low, high = axes.get_xlim()
         assert low < min(dots) <= max(dots) < high
     models = frame[frame.model != HUMAN]
@@ -80,6 +89,9 @@ def test_the_dots_intervals_and_ticks_of_the_domain_panels_are_the_rows_of_the_c
     assert np.allclose(sorted(dots), sorted(whole["mean"]))
     assert np.allclose(sorted(ticks), sorted(models["mean"][models.condition != "all"]))
     assert np.allclose(sorted(intervals), sorted(zip(whole.ci_low, whole.ci_high, strict=True)))
+    of_all = whole[whole["at_once_low"].notna()]
+    ends = sorted(zip(of_all.at_once_low, of_all.at_once_high, strict=True))
+    assert np.allclose(sorted(at_once), ends)
     assert len(figure.axes) == frame.panel.nunique() == 12
 
 
@@ -174,3 +186,45 @@ def test_the_columns_that_tables_and_figures_read_hold_no_item_text():
     for display in EWOK.displays:
         for one in display.inputs if display.name not in counted else ():
             assert not texts & set(one.columns or one.contract.columns)
+
+
+def test_concepts_of_one_or_two_items_are_no_extremes_and_the_report_says_so(small_study, tmp_path):
+    few = small_study.summaries.copy()
+    few.loc[few["grouping"] == "concept", "n"] = FEWEST_ITEMS - 1
+    write_table(few, Summaries, tmp_path / "summaries.parquet", Provenance())
+    svg = tmp_path / "concepts.svg"
+    line = ["figure", "concepts", str(tmp_path / "summaries.parquet"), "--out", str(svg)]
+    assert main([*line, str(svg.with_suffix(".csv"))]) == 0
+    material = Material(tmp_path / "summaries.parquet", small_study.roster)
+    page = render_report(ReportPage([build_part(EWOK, material, figures=[svg])]))
+    assert "Concepts: not shown, as no concept has 8 items or more (at most 7)" in page
+    assert 'id="figure-ewok-concepts"' not in page
+
+
+def test_whole_names_of_concepts_are_drawn(small_study):
+    frame = as_saved(tidy_of("concepts", small_study))
+    name = "light enough for something that is hard to lift"
+    frame["concept"] = frame["concept"].replace("alpha", name)
+    figure = FIGURES["concepts"].draw(frame)
+    labels = [label.get_text() for axes in figure.axes for label in axes.get_yticklabels()]
+    assert any(label.startswith(f"{name} (") for label in labels)
+
+
+def test_thin_lines_by_domain_are_the_intervals_of_the_text_and_the_axis_has_its_ends(small_study):
+    frame, figure = drawn("accuracy_by_domain", small_study)
+    whole = frame[(frame["condition"] == "all") & (frame["panel"] != "all domains")]
+    trained = whole[whole["at_once_low"].notna()]
+    assert len(trained) == (len(set(whole["model"]) - {"control_untrained", *BASELINES}) * 11)
+    assert (trained["at_once_low"] < trained["ci_low"]).all()
+    assert (trained["at_once_high"] > trained["ci_high"]).all()
+    for axes in figure.axes:
+        ticks = axes.get_xticks()
+        assert (ticks[0], ticks[-1]) == axes.get_xlim()
+    assert figure.axes[-1].get_xlabel() == "accuracy"
+
+
+def test_a_correlation_has_its_interval_in_the_figure(small_study):
+    frame, figure = drawn("n_words", small_study)
+    texts = [text.get_text() for axes in figure.axes for text in axes.texts]
+    assert len(texts) == frame["model"].nunique()
+    assert all(re.match(r"r = −?0\.\d\d\**\ \(.*(–| to ).*\)$", text) for text in texts)

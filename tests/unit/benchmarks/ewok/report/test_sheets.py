@@ -104,3 +104,11 @@ def test_a_study_prints_the_tables_of_its_page_by_the_way_of_asking_that_its_hea
     chosen = [display.chosen(study) for display in EWOK.page.tables]
     assert chosen == [{"eval_type": "likert_constrained_two"}] * 4
     assert {display.name for display in EWOK.page.tables} <= {each.name for each in EWOK.displays}
+
+
+def test_a_column_of_intervals_has_one_way_of_writing_them():
+    """One had "0.030–0.092" above "−0.029 to 0.030"."""
+    ends = pd.DataFrame({"ci_low": [0.03, -0.029, None], "ci_high": [0.092, 0.03, None]})
+    mixed = Sheet("Title.", ends, (sheet.INTERVAL,))
+    assert mixed.cells() == [["0.030 to 0.092"], ["−0.029 to 0.030"], ["–"]]
+    assert Sheet("Title.", ends[::2], (sheet.INTERVAL,)).cells() == [["0.030–0.092"], ["–"]]

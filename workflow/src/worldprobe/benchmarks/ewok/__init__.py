@@ -23,6 +23,10 @@ EXTENSION = Extension(
             "turn scores, answers or ratings into accuracy",
         ),
         "baselines": (f"{_OWN}.baselines:app", "compute word2vec, WordNet and other baselines"),
+        "references": (
+            f"{_OWN}.references:app",
+            "compare with known models and baselines on our own items",
+        ),
         "import": (
             f"{_OWN}.importing:app",
             "read released results, lm-eval's samples or ratings",

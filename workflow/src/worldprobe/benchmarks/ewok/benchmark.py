@@ -16,7 +16,7 @@ from worldprobe.benchmarks.ewok.outputs import (
     without_downloads,
 )
 from worldprobe.benchmarks.ewok.report import compose
-from worldprobe.benchmarks.ewok.results import ANALYSED
+from worldprobe.benchmarks.ewok.results import ANALYSED, write_reference
 from worldprobe.benchmarks.ewok.settings import Ewok
 from worldprobe.benchmarks.ewok.study import rehearse
 from worldprobe.benchmarks.ewok.tables.models import OF_PAGE
@@ -61,6 +61,7 @@ BENCHMARK = Benchmark(
     complete=refuse_models,
     displays=find_displays(tables, figures),
     page=Page(SECTIONS, Input(Summaries), compose, page_files, OF_PAGE),
+    references=write_reference,
     reproduce=reproduce,
     evaluation=EVALUATION,
     rehearse=rehearse,

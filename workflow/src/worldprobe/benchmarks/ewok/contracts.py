@@ -264,6 +264,23 @@ class Judgements(
     )
 
 
+#: What became of a target, or of an item's pairing; near: within the tolerance of a tie.
+VERDICTS = ("right", "wrong", "tie", "near right", "near wrong", "missing")
+
+
+class References(Table, name="references", version=1, key=["item_id", "model"]):
+    """What known models and baselines made of our own items, which the package brings; no item
+    text.
+    """
+
+    item_id: str = column(str_matches=ITEM_ID)
+    model: str = column("A reference; the provenance says what made it.", min_length=1)
+    text: int = column("First 32 bits of the SHA-256 of the item's texts.", ge=0)
+    target1: str = column(isin=VERDICTS)
+    target2: str = column(isin=VERDICTS)
+    pairing: str = column(isin=VERDICTS)
+
+
 #: the tables that can be judged.
 EVIDENCE: tuple[type[Table], ...] = (TargetScores, Responses, Similarities, Ratings)
 

@@ -7,23 +7,26 @@ from typing import Any
 
 import pandas as pd
 
-from worldprobe.benchmark import Evaluated, Evaluation
+from worldprobe.benchmark import COMPARISONS, Evaluated, Evaluation
 from worldprobe.benchmarks.ewok.analysis.panel import TWO_VERSIONS, interval_notes
 from worldprobe.benchmarks.ewok.analysis.reproduction import are_official, read_published
-from worldprobe.benchmarks.ewok.contracts import Items, Summaries
+from worldprobe.benchmarks.ewok.contracts import Comparisons, Items, Summaries
 from worldprobe.benchmarks.ewok.options import Options
+from worldprobe.benchmarks.ewok.references import beside, made_by
 from worldprobe.benchmarks.ewok.vocabulary import (
+    METHOD_ON,
     NO_PAIRING,
     OWN,
     PAIRS,
     RELEASE,
+    TITLE,
     filling_of,
     has_pairing,
     is_prompted,
 )
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
-from worldprobe.engines import refuse_others
+from worldprobe.engines import Workload, refuse_others
 from worldprobe.extensions import load
 from worldprobe.models.registry import CAUSAL, describe_kind
 from worldprobe.paths import EDITIONS, REPOSITORY, edition
@@ -35,6 +38,8 @@ from worldprobe.report.results import (
     START,
     benchmark_result,
     estimate,
+    is_a_try,
+    no_estimate,
     sample_of,
 )
 
@@ -47,8 +52,8 @@ SMALL_PAIRS = (
 )
 #: Whether a model is prompted -> how results call what it is asked.
 ASKED_BY = {
-    False: "log probabilities of each target after its own and after the other context",
-    True: "which context fits a target, in both orders, written freely",
+    False: "LogProbs",
+    True: "Choice, free, in both orders of the contexts",
 }
 
 
@@ -64,7 +69,9 @@ def evaluate(model: Evaluated) -> dict[str, Any]:
     nothing else here needs.
     """
     tables: tuple[Path, Path, Path] = load("worldprobe.benchmarks.ewok.steps:make_tables")(model)
-    return collect_evaluation(model.name, model.options.materials, *tables)
+    return collect_evaluation(
+        model.name, model.options.materials, *tables, model.folder / COMPARISONS
+    )
 
 
 def refuse_rule(model: Evaluated) -> None:
@@ -77,13 +84,20 @@ def refuse_rule(model: Evaluated) -> None:
 
 
 def collect_evaluation(
-    name: str, materials: str, items: Path, scores: Path, summaries: Path
+    name: str,
+    materials: str,
+    items: Path,
+    scores: Path,
+    summaries: Path,
+    comparisons: Path | None = None,
 ) -> dict[str, Any]:
-    """The result as plain values: accuracy overall and by domain, how it was made, and, of whole
-    items, the published numbers.
+    """The result as plain values: accuracy overall and by domain, how it was made, the references
+    of these items, and, of whole items, the published numbers.
     """
     item_table, table = read_table(items, Items), read_table(summaries, Summaries)
     made, published = read_provenance(scores), read_published(REPOSITORY / "resources/published")
+    of_items = read_provenance(items)
+    over_pairs = [] if is_a_try(of_items) else [PAIRS]
     printed = published.numbers.query("block == 'table1' and quantity == 'mean'")
     means = table[(table["metric"] == "accuracy") & (table["condition"] == ALL)]
     shown = means[means["grouping"].isin([OVERALL, "domain"])].sort_values(
@@ -91,18 +105,18 @@ def collect_evaluation(
     )
     by_pair = means[means["grouping"] == PAIRS].iloc[0]
     is_pairing = (table["metric"] == "pairing") & (table["condition"] == ALL)
-    paired = table[is_pairing & table["grouping"].isin([OVERALL, PAIRS])].assign(
+    paired = table[is_pairing & table["grouping"].isin([OVERALL, *over_pairs])].assign(
         metric=lambda rows: rows["grouping"].map({OVERALL: PAIRING, PAIRS: PAIRING_OVER_PAIRS}),
         grouping=OVERALL,
     )
     counts = ("ties", "near_ties", "missing")
     is_official, kind = are_official(item_table, published), made.kind or CAUSAL
-    eval_type, of_items = str(shown["eval_type"].iloc[0]), read_provenance(items)
+    eval_type = str(shown["eval_type"].iloc[0])
     is_comparable = is_official and kind == CAUSAL and not is_prompted(eval_type)
     templates = len(item_table.groupby(["domain", "meta_template", "template"]))
     versions = sorted(int(version) for version in item_table["version"].unique())
     asked = {
-        "asked by": ASKED_BY[is_prompted(eval_type)],
+        "way of asking": ASKED_BY[is_prompted(eval_type)],
         "ties": "count 0.5",
         "average": "over the items of each version, then over versions",
         START: _start_tokens(made.details.get("start", {}).get("before_text")),
@@ -122,14 +136,14 @@ def collect_evaluation(
     numbers = benchmark_result(
         shown,
         counts,
-        title="EWoK",
+        title=title_of_items(is_official, materials),
         unit="items",
         chance=0.5,
         interval=interval,
         eval_type=eval_type,
         asked=asked,
         items_digest=made.inputs["items"],
-        mean_over_pairs=estimate(by_pair.to_dict(), counts),
+        mean_over_pairs=estimate(by_pair.to_dict(), counts) if over_pairs else None,
         published={
             "source": published.sources["table1"],
             "is_comparable": is_comparable,
@@ -138,13 +152,16 @@ def collect_evaluation(
         if not is_sample
         else None,
         release=RELEASE if is_official else None,
-        notes=[NO_PAIRING] * (not has_pairing(eval_type))
+        notes=no_estimate(of_items, "pairs of concepts")
+        + [NO_PAIRING] * (not has_pairing(eval_type))
         + [spread] * (len(versions) > 1)
         + [TWO_VERSIONS] * (is_own and len(versions) == 2)
         + interval_notes(shown, shown["metric"] + " of " + shown["group"])
-        + [SMALL_PAIRS] * is_sample
+        + [SMALL_PAIRS] * (is_sample and bool(over_pairs))
         + notes(read_provenance(summaries), Roster({})),
     )
+    if references := _references(name, comparisons):
+        numbers["references"] = references
     return {
         "model": name,
         **made.of_model(),
@@ -156,6 +173,37 @@ def collect_evaluation(
 def _start_tokens(stated: list[str] | str | None) -> str:
     """The tokens before a text, or in words who puts them there."""
     return stated if isinstance(stated, str) else " ".join(stated or []) or "none"
+
+
+def title_of_items(is_official: bool, materials: str, is_protected: bool = False) -> str:
+    """What a score on items is called: the benchmark's name is that of the published items alone.
+
+    Args:
+        is_official: whether the items are the published ones.
+        materials: an edition of ours, or any other place.
+        is_protected: whether the materials are EWoK's own.
+
+    >>> title_of_items(True, "official.zip"), title_of_items(False, "builtin@3")
+    ('EWoK', "EWoK's method, items builtin@3")
+    >>> title_of_items(False, "mine")
+    "EWoK's method, own items"
+    """
+    if is_official:
+        return TITLE
+    others = "other items of its materials" if is_protected else "own items"
+    return METHOD_ON.format(f"items {edition(materials)}" if _is_edition(materials) else others)
+
+
+def _is_edition(materials: str) -> bool:
+    return materials in ("builtin", *EDITIONS)
+
+
+def _references(model: str, comparisons: Path | None) -> dict[str, Any]:
+    """What the references reach on the same items, and how the model differs from them."""
+    if comparisons is None or not comparisons.exists():
+        return {}
+    names = {reference: facts["name"] for reference, facts in made_by().items()}
+    return beside(read_table(comparisons, Comparisons), model, names)
 
 
 def _named(source: str) -> str:
@@ -172,4 +220,10 @@ def _named(source: str) -> str:
     )
 
 
-EVALUATION = Evaluation(evaluate, refuse_rule, Options, settle_options)
+def expect(model: Evaluated) -> Workload | None:
+    """What the model will be asked."""
+    expected: Workload | None = load("worldprobe.benchmarks.ewok.workload:of_evaluation")(model)
+    return expected
+
+
+EVALUATION = Evaluation(evaluate, refuse_rule, Options, settle_options, expect)

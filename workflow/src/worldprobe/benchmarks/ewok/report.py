@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 
 from worldprobe.benchmarks.ewok import selection
+from worldprobe.benchmarks.ewok.analysis.reproduction import are_official, read_published
 from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
-from worldprobe.benchmarks.ewok.contracts import Comparisons, Summaries
+from worldprobe.benchmarks.ewok.contracts import Comparisons, Items, Summaries
+from worldprobe.benchmarks.ewok.evaluation import title_of_items
 from worldprobe.benchmarks.ewok.materials.materials import MaterialsFiles
 from worldprobe.benchmarks.ewok.tables.accuracy import BASELINE_NOTES
-from worldprobe.benchmarks.ewok.tables.models import first_eval_type, mean_accuracies
+from worldprobe.benchmarks.ewok.tables.models import (
+    domains_by_model,
+    first_eval_type,
+    mean_accuracies,
+)
 from worldprobe.benchmarks.ewok.vocabulary import (
     EVAL_TYPES,
+    METHOD_ON,
+    TITLE,
     is_prompted,
 )
 from worldprobe.contracts import read_table
-from worldprobe.contracts.results import ALL
+from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.models.registry import (
     BASELINES,
     ENCODER_DECODER,
@@ -30,15 +39,17 @@ from worldprobe.models.registry import (
     WITHIN_WORD,
     describe_kind,
 )
-from worldprobe.paths import BUILTIN, EDITIONS
+from worldprobe.paths import BUILTIN, EDITIONS, REPOSITORY
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import (
     compared_in_words,
     count_kinds,
+    each_in_words,
     lead_in_words,
     lead_values,
-    read_overall,
+    read_pairs,
     standing,
+    turned,
 )
 from worldprobe.report.model_names import HUMAN, Roster, is_baseline
 from worldprobe.report.origins import (
@@ -52,15 +63,25 @@ from worldprobe.report.origins import (
     package_versions,
 )
 from worldprobe.report.page import AccuracyCell, Material, Part, cell_of, notices, render_template
+from worldprobe.report.results import no_estimate
+from worldprobe.report.sentences import CitedSentence, quote, quote_interval
 from worldprobe.report.sheet import (
+    Sheet,
+    SheetColumn,
     decimals,
+    number_column,
+    show_p,
     span,
+    text_column,
 )
 
 QUESTION = "Does a language model know how the world works?"
 CITE = "EWoK: Ivanova et al. (2024), Elements of World Knowledge, arXiv 2405.09605"
 
 PACKAGE = "worldprobe.benchmarks.ewok"
+#: The printed table of the means that sentences are about.
+TABLE = "models_against_chance"
+_PAIRS = "pairs of concepts"
 
 
 def compose(material: Material) -> Part:
@@ -81,35 +102,143 @@ def compose(material: Material) -> Part:
     is_sample = are_sampled(origins)
     means = mean_accuracies(summaries, roster, eval_type)
     items = _of_items(summaries, origins)
-    pairs = read_overall(material.comparisons, Comparisons)
-    pairs = pairs[pairs["eval_type"] == eval_type]
+    every_pair = read_pairs(material.comparisons, Comparisons)
+    every_pair = every_pair[every_pair["eval_type"] == eval_type]
+    pairs = every_pair[every_pair["grouping"] == OVERALL]
+    is_official = _is_official(origins)
+    beside = _beside(summaries, every_pair)
+    published = _published(summaries, is_official and eval_type == "logprobs")
     compared = compared_in_words(pairs[pairs["metric"] == "accuracy"], means, roster, BASELINES)
     if len(by_pairing := pairs[pairs["metric"] == "pairing"]):
-        sentences = compared_in_words(by_pairing, means, roster, BASELINES, "pairing")
+        tables = (TABLE, "comparisons_pairing")
+        sentences = compared_in_words(by_pairing, means, roster, BASELINES, "pairing", tables)
         compared += [
-            f"By pairing: {sentence}" for sentence in sentences if sentence not in compared
+            sentence.after("By pairing: ") for sentence in sentences if sentence not in compared
         ]
     of_pairs = means[means["is_counted"] & means["by_pair_mean"].notna()]
-    if is_sample and len(of_pairs):
-        compared.insert(0, _of_all_items(of_pairs))
+    if tries := [note for origin in origins for note in no_estimate(origin.provenance, _PAIRS)]:
+        compared.insert(0, tries[0])
+    elif is_sample and len(of_pairs):
+        compared.append(_of_all_items(of_pairs))
     values = lead_values(means, compared=compared, is_sample=is_sample)
     has_published = any(_is_published(model, roster) for model in means["model"])
+    overview = _overview(summaries, roster, eval_type, has_published=has_published)
+    for column, others in {**_columns(beside), **published}.items():
+        named = {roster[model].name: mean for model, mean in others.items()}
+        overview[column] = {**named, **overview.get(column, {})}
     return Part(
         question=QUESTION,
+        title=_title(origins, is_official),
+        references=_references_sheet(beside, roster),
         lead=_lead(means, items, values, len(by_pairing) > 0),
         findings=lead_in_words(values),
+        further=[
+            *each_in_words(means[~means["is_counted"]], TABLE, is_sample),
+            domains_by_model(summaries, roster, eval_type).finding,
+        ],
         facts=_facts(summaries, means, eval_type),
         methods=describe_methods(summaries, origins, roster),
         cite=CITE,
         notices=notices(origins[0].provenance, roster),
         caveats=_caveats(means, roster),
-        overview=_overview(summaries, roster, eval_type, has_published=has_published),
+        overview=overview,
         apart=frozenset(
             roster[model].name
-            for model in summaries.model.unique()
-            if not _is_published(model, roster)
+            for model in [*summaries.model.unique(), *beside, *published.get("all", {})]
+            if not _is_published(model, roster) or model not in set(summaries.model)
         ),
         extras=extras,
+    )
+
+
+def _title(origins: Sequence[TableOrigin], is_official: bool) -> str:
+    """What the scores are called (``evaluation.title_of_items``), by what the items say of their
+    making.
+    """
+    items = next(iter(_of(origins, "items")), None)
+    if items is None:  # released results are of the release
+        is_released = any(is_protected(origin.provenance.canary) for origin in origins)
+        return TITLE if is_released else METHOD_ON.partition(",")[0]
+    edition = _edition(items).rpartition(", ")[2]
+    return title_of_items(is_official, edition, is_protected(items.canary))
+
+
+def _is_official(origins: Sequence[TableOrigin]) -> bool:
+    """Whether the items are the published ones; only protected ones can be."""
+    items = next((origin for origin in origins if origin.kind == "items"), None)
+    if items is None or not is_protected(items.provenance.canary):
+        return False
+    return are_official(
+        read_table(items.path, Items), read_published(REPOSITORY / "resources/published")
+    )
+
+
+def _beside(summaries: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, list[dict[Any, Any]]]:
+    """Reference -> comparisons of the one model of the summaries with it, which they do not have:
+    `worldprobe evaluate` compares with what the package brings.
+    """
+    models = set(summaries["model"])
+    if len(models) != 1:
+        return {}
+    rows = [
+        row if row["model_a"] in models else turned(row)
+        for row in pairs.to_dict("records")
+        if (row["model_a"] in models) != (row["model_b"] in models)
+    ]
+    beside: dict[str, list[dict[Any, Any]]] = {}
+    for row in rows:
+        beside.setdefault(str(row["model_b"]), []).append(row)
+    return beside
+
+
+def _columns(beside: Mapping[str, list[dict[Any, Any]]]) -> dict[str, dict[str, float]]:
+    """Column of the overview -> reference -> its accuracy."""
+    columns: dict[str, dict[str, float]] = {}
+    for reference, rows in beside.items():
+        for row in rows:
+            if row["metric"] == "accuracy":
+                column = row["group"] if row["grouping"] == "domain" else "all"
+                columns.setdefault(selection.in_words(column), {})[reference] = row["mean_b"]
+    return columns
+
+
+def _published(summaries: pd.DataFrame, is_comparable: bool) -> dict[str, dict[str, float]]:
+    """The printed accuracies of people and of the paper's models, beside one model that was asked
+    the same items.
+    """
+    if not is_comparable or summaries["model"].nunique() != 1:
+        return {}
+    numbers = read_published(REPOSITORY / "resources/published").numbers
+    printed = numbers.query("block == 'table1' and quantity == 'mean'")
+    means = {str(row["model"]): float(row["printed"]) for _, row in printed.iterrows()}
+    own = set(summaries["model"])
+    return {"all": {model: mean for model, mean in means.items() if model not in own}}
+
+
+def _references_sheet(beside: Mapping[str, list[dict[Any, Any]]], roster: Roster) -> Sheet | None:
+    """What the references reach on the same items, and how the model differs from each."""
+    rows = []
+    for reference, compared in beside.items():
+        by_metric = {row["metric"]: row for row in compared if row["grouping"] == OVERALL}
+        row = by_metric["accuracy"]
+        points = {key: 100 * row[key] for key in ("difference", "ci_low", "ci_high")}
+        paired = by_metric.get("pairing", {}).get("mean_b")
+        rows.append({**row, **points, "pairing": paired, "name": roster[reference].name})
+    if not rows:
+        return None
+    frame = pd.DataFrame(rows).sort_values("mean_b", ascending=False, ignore_index=True)
+    return Sheet(
+        "Known models and baselines on the same items.",
+        frame,
+        (
+            text_column("Reference", "name"),
+            number_column("Accuracy", "mean_b"),
+            number_column("Pairing", "pairing"),
+            number_column("This model less it, in points", "difference", decimals(1)),
+            SheetColumn("95% interval", ("ci_low", "ci_high"), partial(span, places=1)),
+            SheetColumn("p (Holm)", ("p_holm",), show_p),
+        ),
+        notes=("The package brings these results; differences are paired by item, by accuracy.",),
     )
 
 
@@ -118,7 +247,7 @@ def _is_published(model: str, roster: Roster) -> bool:
     return not (is_baseline(model) or roster[model].is_control)
 
 
-def _of_all_items(means: pd.DataFrame) -> str:
+def _of_all_items(means: pd.DataFrame) -> CitedSentence:
     """Estimates for all items from a sample. A sample has a larger share of the templates of small
     pairs of concepts, so that its mean over items is another one.
 
@@ -127,10 +256,13 @@ def _of_all_items(means: pd.DataFrame) -> str:
     """
     numbers = []
     for row in means.to_dict("records"):
-        ends = span(row["by_pair_ci_low"], row["by_pair_ci_high"])
+        ends = quote_interval(TABLE, row, "by_pair_ci_low", "by_pair_ci_high")
         prefix = f"{row['name']} " if len(means) > 1 else ""
-        numbers.append(f"{prefix}{decimals(3)(row['by_pair_mean'])} (95% interval: {ends})")
-    return f"To compare with all items, take the mean over pairs of concepts: {', '.join(numbers)}."
+        mean = quote(decimals(3)(row["by_pair_mean"]), TABLE, row, "by_pair_mean")
+        numbers.append(f"{prefix}{mean} (95% interval: {ends})")
+    return CitedSentence(
+        f"To compare with all items, take the mean over pairs of concepts: {', '.join(numbers)}."
+    )
 
 
 def _lead(
@@ -234,22 +366,20 @@ def find_domains(
     """
     rows = selection.over_versions(selection.pick(summaries, "domain", eval_type))
     models = roster.in_order(selection.language_models(rows).model)
-    counted = selection.subjects(rows, roster).model.unique()
-    concepts = (
-        selection.over_versions(selection.pick(summaries, "concept", eval_type))
-        if (summaries.grouping == "concept").any()
-        else rows.iloc[:0]
-    )
+    counted = list(selection.subjects(rows, roster).model.unique())
+    by_domain: dict[str, dict[str, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
+    if (summaries.grouping == "concept").any():
+        concepts = selection.over_versions(selection.pick(summaries, "concept", eval_type))
+        for row in concepts.itertuples():
+            domain, _, concept = str(row.group).partition("/")
+            by_domain[domain][concept][str(row.model)] = row
     findings = []
     for domain in selection.domain_order(summaries, roster, eval_type):
         here = rows[rows.group == domain].set_index("model")["mean"]
         means, human = here.reindex(counted), here.get(HUMAN)
-        inside = concepts[concepts.group.str.startswith(f"{domain}/")]
         lines = {
-            str(group).split("/", 1)[1]: _concept(
-                part.set_index("model"), models, list(counted), roster
-            )
-            for group, part in inside.groupby("group", sort=True)
+            name: _concept(part, models, counted, roster)
+            for name, part in by_domain.get(domain, {}).items()
         }
         order = sorted(
             lines, key=lambda name: (lines[name][0].step < 0, lines[name][0].value, name)
@@ -265,7 +395,7 @@ def find_domains(
                 concepts=[
                     ConceptLine(
                         selection.in_words(name),
-                        int(inside[inside.group == f"{domain}/{name}"].n.max()),
+                        int(max(row.n for row in by_domain[domain][name].values())),
                         lines[name],
                     )
                     for name in order
@@ -276,16 +406,29 @@ def find_domains(
 
 
 def _concept(
-    rows: pd.DataFrame, models: list[str], counted: list[str], roster: Roster
+    rows: Mapping[str, Any], models: Sequence[str], counted: Sequence[str], roster: Roster
 ) -> list[AccuracyCell]:
-    cells = [cell_of(rows["mean"].reindex(counted).mean(), "mean of the models")]
-    for model, row in rows.reindex(models).iterrows():
+    """The cells of a concept: the mean of the models that count, then each.
+
+    Args:
+        rows: model -> its row of the summaries.
+        models: the columns.
+        counted: those of the mean.
+        roster: their names.
+    """
+    means = [rows[model].mean for model in counted if model in rows]
+    cells = [cell_of(pd.Series(means, dtype=float).mean(), "mean of the models")]
+    for model in models:
+        if model not in rows:
+            cells.append(cell_of(None, f"{roster[model].name}: nan"))
+            continue
+        row = rows[model]
         ends = (
             ""
             if pd.isna(row.ci_low)
             else f", 95% interval {row.ci_low:.3f} to {row.ci_high:.3f}, {row.n:.0f} items"
         )
-        cells.append(cell_of(row["mean"], f"{roster[str(model)].name}: {row['mean']:.3f}{ends}"))
+        cells.append(cell_of(row.mean, f"{roster[model].name}: {row.mean:.3f}{ends}"))
     return cells
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from worldprobe.benchmark import Analysis, Computed
 from worldprobe.benchmarks.ewok.contracts import Comparisons, Summaries
 from worldprobe.benchmarks.ewok.outputs import judged_for_means, judged_for_pairs
-from worldprobe.errors import TooLittleError
+from worldprobe.errors import TooLittleError, UserError
 from worldprobe.log import LOGGER
 
 #: Versions of both. Summaries: 4 has intervals that hold with few versions and clusters, and no
@@ -109,6 +109,32 @@ def pairs_of_judgements(
         details | kinds_of(files),
         notes=own_fillings_notes(table.query("grouping == 'overall'"), are_own),
     )
+
+
+def write_reference(answers: Path, name: str, out: Path) -> None:
+    """Judgements of a reference on the items of others' judgements, whose table lies beside these.
+
+    Args:
+        answers: judgements.
+        name: of the reference.
+        out: judgements table.
+
+    Raises:
+        UserError: there is no such reference, or none of these items.
+    """
+    from worldprobe.benchmarks.ewok.analysis.provenances import check_items
+    from worldprobe.benchmarks.ewok.references import made_by, write_answers
+
+    known, items = made_by(), answers.with_name("items.parquet")
+    if name not in known:
+        problem = "is neither a file nor a folder, and no reference has this name."
+        raise UserError(name, problem, f"References: {', '.join(known)}.")
+    if not items.is_file():
+        problem = "is not there, so nobody knows whether the reference has answered these items."
+        fix = f"Write its answers: worldprobe references judge ITEMS --models {name} --out FILE."
+        raise UserError(items, problem, fix)
+    check_items(items, [answers])
+    write_answers(items, [name], out)
 
 
 #: What ``worldprobe summarize`` and ``compare`` do with judgements.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from worldprobe.benchmark import Evaluated
+from worldprobe.benchmark import COMPARISONS, Evaluated
 from worldprobe.benchmarks.ewok.cli.analysis import judge
 from worldprobe.benchmarks.ewok.cli.items import FillingOptions, build
+from worldprobe.benchmarks.ewok.cli.references import compare
 from worldprobe.benchmarks.ewok.cli.score import all_, logprobs
 from worldprobe.benchmarks.ewok.evaluation import PROMPTED
 from worldprobe.benchmarks.ewok.options import Options
@@ -16,7 +17,8 @@ from worldprobe.cli.options import PASSWORD_VARIABLE
 
 
 def make_tables(model: Evaluated) -> tuple[Path, Path, Path]:
-    """Items, scores or answers, judgements, summaries.
+    """Items, scores or answers, judgements, summaries; comparisons with references, where there are
+    some of these items.
 
     Returns:
         The tables of items, of scores or answers, and of summaries.
@@ -51,4 +53,6 @@ def make_tables(model: Evaluated) -> tuple[Path, Path, Path]:
         )
     model.step("judge", judge, items, [scores], out=[judgements])
     model.step("summarize", summarize, [judgements], out=summaries)
+    if model.offers.logprobs:
+        model.step("references compare", compare, judgements, items, out=model.folder / COMPARISONS)
     return items, scores, summaries

@@ -57,6 +57,8 @@ RELEASE = {
     "task_id": "default",
     "revision": "34d912a608066c92e2990a0328ffc3bd9a716042",
 }
+#: What a score is called: that of the published items, and what says which others it is of.
+TITLE, METHOD_ON = "EWoK", "EWoK's method, {}"
 #: surface features of an item, and how they are printed.
 SURFACE_FEATURES = {"log_frequency": "word frequency", "n_words": "number of words"}
 #: what baselines make of an item, as a feature of it.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from worldprobe.benchmark import Study, Workload, count_rows
+from worldprobe.benchmark import Evaluated, Study, Workload, count_rows
 from worldprobe.benchmarks.ewok import outputs
 from worldprobe.benchmarks.ewok.study import is_released
 from worldprobe.benchmarks.ewok.vocabulary import is_prompted
@@ -25,6 +25,18 @@ EXAMPLE = {"likert": 65, "choice": 62}
 TEXTS = {"logprobs": 4, "likert": 4, "choice": 2}
 #: Tokens that a free answer may have (Appendix A.3); a constrained one is read off the scores.
 FREE = 20
+
+
+def of_evaluation(model: Evaluated) -> Workload | None:
+    """What ``evaluate`` asks a model; None for materials whose number of templates is not known."""
+    templates = TEMPLATES.get(model.options.materials)
+    if templates is None:
+        return None
+    first, _, last = model.options.versions.partition("-")
+    texts = min(templates, model.limit or templates) * (int(last or first) - int(first) + 1) * 4
+    if model.offers.logprobs:
+        return Workload(texts, texts * PAIR)
+    return Workload(texts, texts * QUESTION["choice"], texts * FREE)  # in both orders
 
 
 def count_items(study: Study, condition: str) -> int:

@@ -158,9 +158,11 @@ def generate(
                     raise fault
     n_all = sets.count_trials(plan, blocks)
     if sample and sample < n_all:
+        n_problems = len({block.cells[0].problem for block in blocks})
         blocks = sets.sample_blocks(blocks, sample // plan.per_cell)
+        few = {"strata": n_problems} if len(blocks) < n_problems else {}
     details = {
-        "sample": {"of": n_all} if sample and sample < n_all else None,
+        "sample": {"of": n_all, **few} if sample and sample < n_all else None,
         "set": plan.name,
         "sizes": plan.sizes,
         "problems": plan.problems,

@@ -13,6 +13,7 @@ from worldprobe.benchmarks.worldsense.contracts import COUNTING, Responses, Summ
 from worldprobe.benchmarks.worldsense.known_rules import baseline_rules
 from worldprobe.benchmarks.worldsense.options import Options
 from worldprobe.benchmarks.worldsense.selection import (
+    PROBLEM_NAMES,
     count_tuples,
     present_problems,
     prompting_name,
@@ -21,11 +22,12 @@ from worldprobe.benchmarks.worldsense.selection import (
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import OVERALL
+from worldprobe.engines import Workload
 from worldprobe.extensions import load
 from worldprobe.models.registry import refuse_prompting
 from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.origins import notes
-from worldprobe.report.results import benchmark_result, estimate, sample_of
+from worldprobe.report.results import benchmark_result, estimate, is_a_try, no_estimate, sample_of
 
 BENCHMARK = "worldsense"
 #: Why two numbers of tuples are named.
@@ -91,10 +93,11 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
     trial_set = str(of_trials.details.get("set", "test"))
     printed = read_published().query("block == 'table2' and quantity == 'accuracy'")
     invalid = len(read_table(responses, Responses, ["status"]).query("status != 'ok'"))
-    notes_of_model = notes(read_provenance(summaries), Roster({}))
+    notes_of_model = no_estimate(of_trials, "problems")
+    notes_of_model += notes(read_provenance(summaries), Roster({}))
     if balanced != n_tuples:
         notes_of_model.append(BALANCED.format(n_tuples, balanced))
-    if is_sample and n_tuples < FEWEST_TUPLES:
+    if is_sample and n_tuples < FEWEST_TUPLES and not is_a_try(of_trials):
         notes_of_model.append(SMALL_SAMPLE.format(n_tuples))
     if details.get("answer_tokens"):
         notes_of_model.append(f"Tokens per answer: {show_tokens(details['answer_tokens'])}.")
@@ -102,6 +105,7 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
     if COUNTING in by_model and len(gain):
         mean = by_model[COUNTING]["mean"]
         notes_of_model.append(_compare_with_rule(name, gain.iloc[0], mean))
+    prompting = prompting_name(details["prompting"])
     numbers = benchmark_result(
         shown,
         title="WorldSense",
@@ -110,7 +114,7 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
         interval=f"skins ({shown.iloc[0]['n_clusters']})",
         eval_type=details["prompting"],
         asked={
-            "asked by": f"{prompting_name(details['prompting'])} prompting, as {details['form']}",
+            "way of asking": f"{prompting} prompting, as {details['form']}",
             "unreadable answers": "count as wrong",
             "average": "over the tuples of each problem, then over problems",
             "items": f"{n_trials:,} trials of our own set {trial_set}",
@@ -132,6 +136,9 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
         notes=notes_of_model,
     )
     numbers["counts"] = {"invalid": invalid}
+    for part in numbers["parts"]:
+        if part["grouping"] == "problem":
+            part["name"] = PROBLEM_NAMES[part["group"]]
     return {"model": name, **made.of_model(), "benchmarks": {BENCHMARK: numbers}}
 
 
@@ -157,4 +164,10 @@ def _compare_with_rule(model: str, gain: pd.Series, of_rule: float) -> str:
     )
 
 
-EVALUATION = Evaluation(evaluate, refuse_kind, Options)
+def expect(model: Evaluated) -> Workload:
+    """What the model will be asked."""
+    expected: Workload = load("worldprobe.benchmarks.worldsense.workload:of_evaluation")(model)
+    return expected
+
+
+EVALUATION = Evaluation(evaluate, refuse_kind, Options, workload=expect)

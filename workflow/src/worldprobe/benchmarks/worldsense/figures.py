@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -44,9 +44,9 @@ SET_NAMES = {
     title="Accuracy and bias",
     section="problems",
     caption=(
-        "Accuracy and response bias by problem, with 95% intervals over skins; grey: not shown"
-        " to differ from chance, or from no bias. A bias of 1: always TRUE, POSSIBLE or KNOWN; of"
-        " −1: always FALSE, IMPOSSIBLE or UNKNOWN. Like Figure 3 of the WorldSense paper."
+        "Accuracy and response bias by problem, with 95% intervals over skins, each alone; grey:"
+        " rules. A bias of 1: always TRUE, POSSIBLE or KNOWN; of −1: always FALSE, IMPOSSIBLE or"
+        " UNKNOWN. Like Figure 3 of the WorldSense paper."
     ),
     when=outputs.is_asked,
 )
@@ -146,8 +146,7 @@ def _tidy(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 @problems.drawn_by
 def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A panel for each kind of problem and measure, a line per model: filled marks for normal
-    problems, open ones for their trivial controls; grey where a mean is not shown to differ from
-    chance, or from no bias.
+    problems, open ones for their trivial controls; rules are grey, and what is no rule is bold.
     """
     models = list(dict.fromkeys(frame["model"]))
     names = style.names(frame)
@@ -157,7 +156,7 @@ def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
     conditions = sorted(set(frame["condition"]), key=lambda name: (name != "trivial", name))
     size = style.label_size(width)
     shown = {model: style.shortened(names[model], size, 1.5) for model in models}
-    left = style.widest(shown.values(), size) + 0.12
+    left = 1.06 * style.widest(shown.values(), size) + 0.12
     tall = min(0.22, max(0.17, 3.6 / len(models))) * len(models) + 0.06
     columns = 2 * len(kinds) if width == "double" else len(kinds)
     figure, grid, _ = style.grid(
@@ -173,10 +172,19 @@ def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
             y = here["model"].map(models.index).astype(float) + 0.5 * (
                 (nth + 0.5) / len(conditions) - 0.5
             )
-            colours = here["colour"].mask(style.is_at(here, chance), style.GREY).tolist()
-            faces = ["white"] * len(here) if condition == "trivial" else colours
-            style.dots(axes, y, here, colours, marker=style.shape(nth), size=13, faces=faces)
+            for is_rule, dot, lw in ((True, 9, 0.6), (False, 18, 1.4)):
+                part = here[are_rules(here) == is_rule]
+                if part.empty:
+                    continue
+                colours = part["colour"].tolist()
+                faces = ["white"] * len(part) if condition == "trivial" else colours
+                look: dict[str, Any] = {"marker": style.shape(nth), "size": dot, "lw": lw}
+                style.dots(axes, y[part.index], part, colours, faces=faces, **look)
         style.name_rows(axes, [shown[model] for model in models], size, number % columns == 0)
+        for label, model in zip(axes.get_yticklabels(), models, strict=False):
+            label.set_fontweight(
+                "normal" if are_rules(frame)[frame["model"] == model].all() else "bold"
+            )
         axes.set_xlim(*((-0.05, 1.05) if measure == ACCURACY else (-1.1, 1.1)))
         axes.set_xticks([0, 0.5, 1] if measure == ACCURACY else [-1, 0, 1])
         axes.tick_params(axis="x", labelsize=size)
@@ -191,19 +199,29 @@ def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
         )
         for nth, condition in enumerate(conditions)
     ]
-    grey = style.mark("o", style.GREY, "grey: not shown to differ", mec=style.GREY)
+    grey = [style.mark("o", style.RULE_COLOUR, "rule")] * bool(are_rules(frame).any())
     style.legend(
         figure,
-        [*handles, grey, *style.hollow(frame), style.chance_line("chance, no bias")],
+        [*handles, *grey, *style.hollow(frame), style.chance_line("chance, no bias")],
         4 if width == "double" else 2,
         size,
     )
     return figure
 
 
+def are_rules(frame: pd.DataFrame) -> pd.Series[bool]:
+    """Which rows are of rules beside models."""
+    return frame["colour"].str.upper() == style.RULE_COLOUR
+
+
 #: Kinds and conditions of problems, in words.
 KINDS = {"Infer": "Inference", "Consist": "Consistency", "Compl": "Completeness"}
 CONDITIONS = {"normal": "problem", "trivial": "its trivial control"}
+
+
+def _shades(number: int) -> list[float]:
+    """How much lighter each way of asking, or set, is than the colour of its model."""
+    return [0.55 * nth / max(number - 1, 1) for nth in range(number)]
 
 
 @promptings.drawn_by
@@ -220,7 +238,7 @@ def draw_dots(frame: pd.DataFrame, width: str = "double") -> Figure:
     columns = 3 if len(marks) > 4 or width == "single" else len(marks)
     foot = 0.26 + 0.14 * -(-(len(marks) + 1) // columns)
     figure, grid, _ = style.grid(width, 2, 2, tall, left, gap=0.2, foot=foot)
-    colours = style.family_colours(marks)
+    shades = dict(zip(marks, _shades(len(marks)), strict=True))
     for number, (axes, panel) in enumerate(zip(grid, dict.fromkeys(frame["panel"]), strict=False)):
         rows, around = frame[frame["panel"] == panel], 0.5 if panel == ACCURACY else 0.0
         for row in range(0, len(models), 2):
@@ -231,11 +249,15 @@ def draw_dots(frame: pd.DataFrame, width: str = "double") -> Figure:
             y = here["model"].map(models.index).astype(float) + 0.72 * (
                 (nth + 0.5) / len(marks) - 0.5
             )
-            style.dots(axes, y, here, colours[mark], marker=style.shape(nth), size=13)
+            colours = [style.with_lightness(colour, shades[mark]) for colour in here["colour"]]
+            style.dots(axes, y, here, colours, marker=style.shape(nth), size=13)
         style.panel_letter(axes, "AB"[number], title="  " + panel, size=size)
         style.name_rows(axes, [shown[model] for model in models], size, number == 0)
         axes.set_xlim(*style.fitting_limits(rows, ["mean", "ci_low", "ci_high"], around))
-    handles = [style.mark(style.shape(n), colours[mark], mark) for n, mark in enumerate(marks)]
+    handles = [
+        style.mark(style.shape(n), style.with_lightness(style.SOFT_INK, shades[mark]), mark)
+        for n, mark in enumerate(marks)
+    ]
     handles += [*style.hollow(frame), style.chance_line("chance, no bias")]
     style.legend(figure, handles, columns, size)
     return figure
@@ -264,9 +286,9 @@ MORE = 2
     section="difficulty",
     caption=(
         "Accuracy by number of entities and of ternary relations (of description and query), for"
-        " normal problems and their trivial controls, with 95% intervals over skins; grey: nowhere"
-        " shown to differ from chance; an axis with one value is left out. Like Figure 6 of"
-        " the WorldSense paper."
+        " normal problems and their trivial controls, with 95% intervals over skins, each alone;"
+        " grey: rules, and of more than six models those nowhere shown to differ from chance; an"
+        " axis with one value is left out. Like Figure 6 of the WorldSense paper."
     ),
     when=(outputs.is_asked, outputs.has_controls),
 )

@@ -33,6 +33,7 @@ from worldprobe.errors import UserError
 from worldprobe.report.findings import (
     compared_in_words,
     count_kinds,
+    each_in_words,
     lead_in_words,
     lead_values,
     read_overall,
@@ -50,7 +51,8 @@ from worldprobe.report.page import AccuracyCell, Material, Part, cell_of, notice
 
 PACKAGE = "worldprobe.benchmarks.worldsense"
 QUESTION = "Does a language model keep a small world in mind?"
-#: The rule that a model must beat.
+#: The printed table of the means that sentences are about.
+TABLE = "worldsense_against_chance"
 CITE = "WorldSense: Benchekroun et al. (2023), arXiv 2311.15930"
 
 
@@ -79,14 +81,19 @@ def compose(material: Material) -> Part:
         for side in "ab":
             is_main &= pairs["eval_type"] == pairs[f"model_{side}"].map(promptings)
         pairs = pairs[is_main]
-    compared = compared_in_words(pairs, means, roster, [rule.model for rule in baseline_rules()])
+    rules = [rule.model for rule in baseline_rules()]
+    compared = compared_in_words(
+        pairs, means, roster, rules, tables=(TABLE, "worldsense_comparisons")
+    )
     shown = {None, *promptings.values()}
     of_shown = [o for o in origins if o.provenance.details.get("prompting") in shown]
-    values = lead_values(means, compared=compared, is_sample=are_sampled(of_shown))
+    is_sample = are_sampled(of_shown)
+    values = lead_values(means, compared=compared, is_sample=is_sample, table=TABLE)
     return Part(
         question=QUESTION,
         lead=_lead(means, values),
         findings=lead_in_words(values),
+        further=each_in_words(means[means["model"].isin(rules)], TABLE, is_sample),
         facts=_facts(summaries, means),
         methods=_methods(summaries, origins, roster),
         cite=CITE,

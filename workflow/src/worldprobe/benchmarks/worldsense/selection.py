@@ -145,8 +145,9 @@ def unequal_numbers(summaries: pd.DataFrame) -> tuple[str, ...]:
     if counted.min().nunique() == 1 and counted.max().equals(counted.min()):
         return ()
     numbers = ", ".join(
-        f"{prompting_name(name)} {rows.min():,}" + (f" to {rows.max():,}" * (rows.nunique() > 1))
-        for name, rows in sorted(counted, key=lambda one: rank_of_name(PROMPTINGS, one[0]))
+        f"{prompting_name(str(name))} {rows.min():,}"
+        + (f" to {rows.max():,}" * (rows.nunique() > 1))
+        for name, rows in sorted(counted, key=lambda one: rank_of_name(PROMPTINGS, str(one[0])))
     )
     return (f"Not all rows are about the same trials. Numbers of tuples: {numbers}.",)
 

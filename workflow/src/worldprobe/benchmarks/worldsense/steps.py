@@ -12,6 +12,10 @@ from worldprobe.benchmarks.worldsense.known_rules import baseline_rules
 from worldprobe.benchmarks.worldsense.options import Options
 from worldprobe.benchmarks.worldsense.settings import Subset
 from worldprobe.cli.analysis import compare, summarize
+from worldprobe.log import LOGGER
+
+#: Trials of a sample for which rules that learn do so: it takes longer than to ask a small model.
+ENOUGH_TO_LEARN_FOR = 300
 
 
 def make_tables(model: Evaluated) -> tuple[Path, Path, Path]:
@@ -32,6 +36,9 @@ def make_tables(model: Evaluated) -> tuple[Path, Path, Path]:
     )
     asked = {responses: model.model}
     for rule in baseline_rules():
+        if rule.learns and model.limit and model.limit < ENOUGH_TO_LEARN_FOR:
+            LOGGER.info("without %s, which learns first, in so small a sample", rule.model)
+            continue
         stated = {"checkpoint": rule.name, "model": rule.model, "engine": NAME}
         answering = type(model.model)(**stated, answers=model.model.answers)
         asked[responses.with_name(f"{rule.model}.parquet")] = answering

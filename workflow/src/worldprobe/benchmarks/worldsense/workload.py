@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from worldprobe.benchmark import Study, Workload, count_rows
+from worldprobe.benchmark import Evaluated, Study, Workload, count_rows
 from worldprobe.benchmarks.worldsense import outputs
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.problem_families import problem_families
@@ -44,6 +44,18 @@ def n_trials(study: Study, name: str) -> int:
     if not block["released"] and block["per_cell"] is not None:
         whole = min(whole, whole * block["per_cell"] // PER_CELL)
     return min(whole, block["limit"] or whole)
+
+
+def of_evaluation(model: Evaluated) -> Workload:
+    """What ``evaluate`` asks a model, as if every reply needed the follow-up."""
+    whole = TRIALS.get(model.options.trial_set, TRIALS["test"])
+    trials = min(whole, whole * model.options.per_cell // PER_CELL)
+    trials = min(trials, model.limit or trials)
+    if model.offers.logprobs and not model.offers.chat():
+        return Workload(trials * COMPARED, trials * COMPARED * TRIAL)
+    prompts = _prompt_set("basic")
+    turns = trials * (1 + bool(prompts.follow_up))
+    return Workload(turns, turns * TRIAL, trials * int(prompts.tokens * USED))
 
 
 def workload(study: Study, _card: Mapping[str, Any]) -> Workload:

@@ -44,6 +44,7 @@ def compare_on_items(
     cluster: str = DEFAULT_CLUSTER,
     replicates: Mapping[str, Sequence[str]] | None = None,
     metric: str = "accuracy",
+    subject: str | None = None,
 ) -> pd.DataFrame:
     """Compare every pair of models on the items that both judged; by LogProbs, single models also
     with each baseline.
@@ -63,6 +64,7 @@ def compare_on_items(
             from several seeds. Their means are compared, under these names, and replicates are a
             random factor as well.
         metric: one of ``contracts.COMPARED``: the mean of an item's two targets, or its pairing.
+        subject: the model whose pairs are compared; None: all are.
 
     Returns:
         contracts.Comparisons: overall and by domain, p values also corrected for the number of rows
@@ -114,13 +116,11 @@ def compare_on_items(
         )
 
     table = compare_pairs(models, targets, groups, estimate)
-    table = table[~(table["model_a"].isin(beside) & table["model_b"].isin(beside))].reset_index(
-        drop=True
-    )
+    table = table[_are_wanted(table, beside, subject)].reset_index(drop=True)
     if table.empty:
         problem = f"no two of {', '.join(models)} have {A_VALUE[metric]} on the same item."
         raise TooLittleError("judgements", problem, "Compare models on the same items.")
-    for a, b in pairs_without_items(table, models):
+    for a, b in pairs_without_items(table, models) if subject is None else ():
         LOGGER.warning("%s and %s are not compared: no item has %s of both", a, b, A_VALUE[metric])
     series = {model: number for number, model in enumerate(models)}
     is_known, sides = ~np.isnan(targets), [table[f"model_{side}"].map(series) for side in "ab"]
@@ -160,6 +160,13 @@ def compare_on_items(
     table["interval_over"] += REPLICATES if replicates else ""
     table = with_findings(table)
     return table[[name for name in Comparisons.columns if name in table]]
+
+
+def _are_wanted(table: pd.DataFrame, beside: Sequence[str], subject: str | None) -> pd.Series:
+    """Which pairs are compared: no two baselines, and only those of the subject if there is one."""
+    sides = table[["model_a", "model_b"]]
+    is_wanted = ~sides.isin(beside).all(axis=1)
+    return is_wanted if subject is None else is_wanted & (sides == subject).any(axis=1)
 
 
 def compared_metrics(judgements: pd.DataFrame, eval_type: str) -> tuple[str, ...]:

@@ -395,18 +395,26 @@ def _judgements(
     eval_type: str,
 ) -> pd.DataFrame:
     """Rows of contracts.Judgements from arrays of shape (items, 2)."""
-    columns = [column for column in ("item_id", *DESIGN) if column in items]
-    design = items.loc[items.index.repeat(2), columns].reset_index(drop=True)
-    return design.assign(
-        filling=filling_of(items) if "fillers" in items else None,
-        target=np.tile([1, 2], len(items)),
-        model=model,
-        eval_type=eval_type,
-        accuracy=accuracy.ravel(),
-        is_tie=is_tie.ravel(),
-        is_near_tie=is_near_tie.ravel(),
-        status=np.where(is_missing.ravel(), "missing", "ok"),
+    design = design_of(items)
+    return (
+        design.loc[design.index.repeat(2)]
+        .reset_index(drop=True)
+        .assign(
+            filling=filling_of(items) if "fillers" in items else None,
+            target=np.tile([1, 2], len(items)),
+            model=model,
+            eval_type=eval_type,
+            accuracy=accuracy.ravel(),
+            is_tie=is_tie.ravel(),
+            is_near_tie=is_near_tie.ravel(),
+            status=np.where(is_missing.ravel(), "missing", "ok"),
+        )
     )
+
+
+def design_of(items: pd.DataFrame) -> pd.DataFrame:
+    """The columns of items that judgements repeat: ids and the design."""
+    return items[[column for column in ("item_id", *DESIGN) if column in items]]
 
 
 def _cube(items: pd.DataFrame, rows: pd.DataFrame, values: np.ndarray) -> np.ndarray:

@@ -52,8 +52,9 @@ class FillingOptions(FillingSettings):
     """
 
     sample: Annotated[int, Field(ge=1)] | None = None
-    """Number of templates, sampled in proportion from each pair of concepts, at least one from
-    each, as `evaluate --limit` does; unlike with `--limit` here, domains keep their share.
+    """Number of templates, sampled in proportion from each pair of concepts, as `evaluate --limit`
+    does: at least one of each, or fewer than there are pairs, which is no estimate. Unlike with
+    `--limit` here, domains keep their share.
     """
 
 
@@ -150,7 +151,7 @@ def _fill_and_write(
     from worldprobe.benchmarks.ewok.materials.gathering import filling_details
     from worldprobe.benchmarks.ewok.materials.items import fill_items, finish_items, stream_items
     from worldprobe.benchmarks.ewok.materials.situations import sizes_of
-    from worldprobe.benchmarks.ewok.materials.subsets import in_sample, in_share
+    from worldprobe.benchmarks.ewok.materials.subsets import PAIR, in_sample, in_share
 
     if mode == "balanced" and how.compat:
         raise UserError(
@@ -176,17 +177,16 @@ def _fill_and_write(
         )
     if how.sample and how.limit:
         raise UserError("--sample", "is another choice than --limit.", "Leave one of them out.")
+    sampled = templates
     if how.sample and how.sample < len(templates):
         made.details["sample"] = {"of": len(templates)}
-        templates = templates[in_sample(templates, how.sample)].reset_index(drop=True)
-        if len(templates) > how.sample:
-            LOGGER.warning(
-                "%d templates are asked, not %d: each pair of concepts needs one",
-                len(templates),
-                how.sample,
-            )
-    kept = templates[in_share(templates, how.limit)] if how.limit else templates
-    limit = how.limit if len(kept) < len(templates) else None  # so many, or more, are all
+        n_pairs = len(templates[PAIR].drop_duplicates())
+        made.details["sample"] |= {"strata": n_pairs} if how.sample < n_pairs else {}
+        sampled = templates[in_sample(templates, how.sample)].reset_index(drop=True)
+    if mode != "balanced":  # there a filling depends on those of other templates
+        templates = sampled
+    kept = sampled[in_share(sampled, how.limit)] if how.limit else sampled
+    limit = how.limit if len(kept) < len(sampled) else None  # so many, or more, are all
     filling = Filling(mode, list(versions), how.seed, tuple(how.swap), how.filter, limit)
     made.method = methods.ITEMS
     made.seed = None if mode == "fixed" else how.seed
@@ -199,6 +199,9 @@ def _fill_and_write(
         _report(*stream_items(templates, materials, filling, out, made), out)
         return
     items, fewer = fill_items(templates, materials, filling)
+    if len(sampled) < len(templates):  # as all items have them: known answers are not asked again
+        key = ["domain", "meta_template", "template"]
+        items = items.merge(sampled[key]).reset_index(drop=True)
     if fewer:
         made.details["fewer_items"] = fewer
     if how.flags:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from worldprobe.benchmarks.ewok.selection import (
 )
 from worldprobe.benchmarks.ewok.study import has_known_sizes, has_logprobs
 from worldprobe.contracts.results import ALL
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError, UserError
 from worldprobe.models.registry import BASELINES
 from worldprobe.report import style
 from worldprobe.report.model_names import (
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ALL_DOMAINS = "all domains"
+#: Items of a concept from which on its mean may be called high or low.
+FEWEST_ITEMS = 8
 COLUMNS = (
     "panel",
     "model",
@@ -61,10 +64,12 @@ COLUMNS = (
     section="accuracy",
     caption=(
         "Accuracy by domain, highest mean first if domains differ reliably (split-half reliability,"
-        " stated above), else in the order of the materials. Dots: mean over versions, with 95%"
-        " intervals; ticks: single versions; dashed line: chance; grey band, if any: humans, mean"
-        " and range over versions. As in Figure 4 of the EWoK paper, word2vec is left out, and so"
-        " is the mean of two baselines."
+        " stated above), else in the order of the materials. Dots: mean over versions; thick lines:"
+        " 95% intervals, each alone; thin ends: intervals of published models (trained controls if"
+        " there are none) that hold for all their domains at once, by which the text says what"
+        " differs from chance. Ticks: single versions; dashed line: chance; grey band, if any:"
+        " humans, mean and range over versions. As in Figure 4 of the EWoK paper, word2vec is left"
+        " out, and so is the mean of two baselines."
     ),
     when=has_logprobs,
     options=[EVAL_TYPE],
@@ -88,11 +93,22 @@ def accuracy_by_domain(
     ]  # which the paper's figure does not show
     rows = style.with_identity(rows, roster).rename(columns={"group": "panel"})
     rows = sort_by(rows, "panel", order)
+    rows = rows.join(_at_once(rows, subjects(rows, roster).model.unique()))
     rows = rows.assign(
         reliability=rows["model"].map(reliability).astype(float),
         note=say_reliability(reliability, roster),
     )
-    return rows[[*COLUMNS, "reliability", "note"]].reset_index(drop=True)
+    columns = [*COLUMNS, "at_once_low", "at_once_high", "reliability", "note"]
+    return rows[columns].reset_index(drop=True)
+
+
+def _at_once(rows: pd.DataFrame, models: Collection[str]) -> pd.DataFrame:
+    """Ends of the intervals of some models' domains that hold for all of them at once."""
+    from worldprobe.analysis.comparisons import at_once  # SciPy, which Snakemake need not load
+
+    is_domain = (rows.condition == ALL) & (rows.panel != ALL_DOMAINS) & rows.model.isin(models)
+    ends = at_once(rows[is_domain])
+    return ends.set_axis(["at_once_low", "at_once_high"], axis=1).reindex(rows.index)
 
 
 @accuracy_by_domain.drawn_by
@@ -132,7 +148,12 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
     title_size = style.fitting(
         map(in_words, panels), style.TITLE if is_double else style.SMALL, across + 0.04
     )
-    limits = style.fitting_limits(frame, ["mean", "ci_low", "ci_high", "low", "high"])
+    shown = ["mean", "ci_low", "ci_high", "low", "high", "at_once_low", "at_once_high"]
+    values = frame[shown].to_numpy(dtype=float)
+    limits = (
+        float(np.floor(10 * np.nanmin(values, initial=0.45)) / 10),
+        float(np.ceil(10 * np.nanmax(values, initial=0.55)) / 10),
+    )
     has_versions = frame.condition[frame.condition != ALL].nunique() > 1
     for number, (axes, panel) in enumerate(zip(grid, panels, strict=True)):
         rows = frame[frame.panel == panel]
@@ -151,13 +172,10 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
         }
         if has_versions:
             axes.scatter(single["mean"], single.model.map(heights), **ticks)
-        style.dots(
-            axes,
-            whole.model.map(heights),
-            whole,
-            whole.colour,
-            size=min(14, (pitch * 72 * 0.42) ** 2),
-        )
+        y = whole.model.map(heights)
+        axes.hlines(y, whole.at_once_low, whole.at_once_high, color=whole.colour, lw=0.45)
+        dot = min(14, (pitch * 72 * 0.42) ** 2)
+        style.dots(axes, y, whole, whole.colour, size=dot, lw=1.3)
         axes.set_title(
             in_words(panel),
             fontsize=title_size,
@@ -165,20 +183,27 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
         )
         style.name_rows(axes, [names[model] for model in models], size, number % columns == 0)
         axes.set_xlim(*limits)
-        axes.locator_params(axis="x", nbins=4)
+        labelled = {limits[0], limits[1]}
+        if min(0.5 - limits[0], limits[1] - 0.5) > 0.25 * (limits[1] - limits[0]):
+            labelled.add(0.5)
+        axes.set_xticks(sorted(labelled))
+        labels = axes.get_xticklabels()  # those of the ends must not touch a neighbour's
+        labels[0].set_horizontalalignment("left")
+        labels[-1].set_horizontalalignment("right")
         axes.tick_params(axis="x", labelbottom=number + columns >= len(panels))
         if number + columns >= len(panels):
             axes.set_xlabel("accuracy", fontsize=size)
     tick = style.mark("|", style.SOFT_INK, "one version", mec=style.SOFT_INK)
     handles: list[Any] = [
         style.chance_line("chance"),
-        style.mark("o", style.SOFT_INK, "mean, 95% interval", lw=0.9, ls="-"),
+        style.mark("o", style.SOFT_INK, "mean, 95% interval", lw=1.3, ls="-"),
+        style.handle(color=style.SOFT_INK, lw=0.45, label="all domains at once"),
         *([tick] if has_versions else []),
         *style.hollow(frame[(frame.model != HUMAN) & (frame.condition == ALL)]),
     ]
     if HUMAN in set(frame.model):
         handles.append(style.human_patch("humans, range"))
-    style.legend(figure, handles, 4 if is_double else 2, size)
+    style.legend(figure, handles, 6 if is_double else 2, size)
     return figure
 
 
@@ -189,8 +214,8 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
     caption=(
         "The concepts with the lowest and the highest accuracy, by the mean over published models"
         " (over trained controls if there are none); concepts with equal numbers share a row."
-        " White: chance; blue: above; orange: below. In brackets: number of items; with few items,"
-        " extremes are mostly luck."
+        " White: chance; blue: above; orange: below. In brackets: number of items; concepts of"
+        f" fewer than {FEWEST_ITEMS} items are left out, as their extremes are mostly luck."
     ),
     when=has_logprobs,
     options=[EVAL_TYPE],
@@ -198,9 +223,20 @@ def draw_by_domain(frame: pd.DataFrame, width: str = "double") -> Figure:
 def concepts(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
     """A row per concept and model; domains from the highest mean to the lowest, if they differ
     reliably, their concepts from the lowest to the highest.
+
+    Raises:
+        TooLittleError: all concepts have few items.
     """
     rows = over_versions(pick(summaries, "concept", eval_type))
     rows = rows[~rows.model.isin(BASELINES)]
+    of_enough = rows[rows["n"] >= FEWEST_ITEMS]
+    if len(rows) and of_enough.empty:
+        problem = (
+            f"no concept has {FEWEST_ITEMS} items or more (at most {rows['n'].max():.0f}), so that"
+            " the highest and lowest means would be luck."
+        )
+        raise TooLittleError("summaries", problem, "Ask about more items, or more versions.")
+    rows = of_enough
     split = rows.group.str.split("/", n=1, expand=True)
     rows = rows.assign(domain=split[0], concept=split[1])
     order = domain_order(summaries, roster, eval_type)
@@ -232,25 +268,34 @@ def draw_concepts(frame: pd.DataFrame, width: str = "double") -> Figure:
     rows = alike.agg(", ".join).reset_index()
     shown = min(SHOWN_CONCEPTS, len(rows) // 2) or len(rows)
     size = style.label_size(width)
-    label = 1.75 if width == "double" else 1.9
-    head = style.widest(names.values(), size) + 0.12
-    figure, grid, plot = style.grid(
-        width, 2, 2 if width == "double" else 1, 0.15 * shown, label, label + 0.12, head, 0.4
-    )
-    for axes, title in zip(grid, ("lowest", "highest"), strict=True):
-        # of equal means, those of more items
-        chosen = rows.sort_values(
+    parts = {
+        title: rows.sort_values(  # of equal means, those of more items
             ["ease", "n"], ascending=[title == "lowest", False], kind="stable"
         )[:shown]
-        labels = [
-            style.shortened(concept, size, label - 0.36) + f" ({n:.0f})"
-            for concept, n in zip(chosen.concept, chosen.n, strict=True)
-        ]
+        for title in ("lowest", "highest")
+    }
+    labels_of = {
+        title: [f"{name} ({n:.0f})" for name, n in zip(part.concept, part.n, strict=True)]
+        for title, part in parts.items()
+    }
+    total = style.WIDTHS[width]
+    widest = style.widest((text for labels in labels_of.values() for text in labels), size) + 0.14
+    label = min(widest, 0.72 * total)
+    cell = min(0.4, (total - label - 0.1) / len(models))
+    columns = 2 if 2 * (label + cell * len(models)) + 0.2 <= total else 1
+    head = style.widest(names.values(), size) + 0.12
+    right = max(0.1, total / columns - label - cell * len(models) - 0.1)
+    figure, grid, plot = style.grid(
+        width, 2, columns, 0.15 * shown, label, label + right, head, 0.4, right
+    )
+    for axes, title in zip(grid, parts, strict=True):
+        chosen = parts[title]
+        labels = [style.shortened(text, size, label - 0.1) for text in labels_of[title]]
         matrix = chosen.set_index(pd.Index(labels))[models].rename(columns=names)
         has_room = plot / len(models) > style.widest(["0.00"], size) + 0.04
         style.draw_matrix(axes, matrix, size, style.numbers(matrix) if has_room else None)
         axes.tick_params(axis="x", rotation=90)
-        style.panel_letter(axes, "", left=label - 0.1, title=title)
+        style.panel_letter(axes, "", left=label + 0.02, title=title)
     left_out = len(rows) - 2 * shown
     note = f"{left_out} rows between are left out (CSV: all); " if left_out > 0 else ""
     style.corner_note(figure, note + style.AROUND_CHANCE_WORDS, size)

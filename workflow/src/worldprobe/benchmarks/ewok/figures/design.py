@@ -29,7 +29,9 @@ from worldprobe.benchmarks.ewok.vocabulary import (
 from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES
 from worldprobe.report import style
+from worldprobe.report.lines import FEW
 from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, Roster
+from worldprobe.report.sheet import ABSENT, decimals, span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,11 +73,12 @@ COLUMNS = (
     title="Design features",
     section="design",
     caption=(
-        "A-C: accuracy by design feature, a dot per model in the colours and order of D; red: mean"
-        " of several published models (of trained controls if there are none). D and later panels:"
+        "A-C: accuracy by design feature, a dot per model in the colours and order of D, with its"
+        " range over versions, or of up to six models its 95% interval; grey line: mean of several"
+        " published models (of trained controls if there are none). D and later panels:"
         " correlation of accuracy with number of words, word frequency and accuracy of baselines,"
-        " over domains and versions, with 95% intervals; filled: p < 0.05. Like Figure 5 of the"
-        " EWoK paper."
+        " over domains and versions, with 95% intervals; filled: p < 0.05, not corrected for the"
+        " number of correlations. Like Figure 5 of the EWoK paper."
     ),
     when=has_logprobs,
     options=[EVAL_TYPE],
@@ -174,7 +177,8 @@ def _design_row(
     left, top, width, height = box
     titles = size + 0.5 if width > 4 else size - 0.4
     rows = frame[frame.panel.isin([LETTERS[g] for g in DESIGN])]
-    limits = style.fitting_limits(rows, ["value", "low", "high"])
+    ends = ["ci_low", "ci_high"] if len(models) <= FEW else []
+    limits = style.fitting_limits(rows, ["value", "low", "high", *ends])
     counts = [len(groups) for groups in DESIGN.values()]
     gap = 0.2 if width > 4 else 0.14
     unit = (width - gap * (len(counts) - 1)) / sum(counts)
@@ -248,7 +252,8 @@ def _groups(axes: Axes, rows: pd.DataFrame, groups: tuple[str, ...], models: lis
             )
         llm = here[here.model != HUMAN]
         x = centre + llm.model.map(offsets).astype(float)  # also where no model has such items
-        axes.vlines(x, llm.low, llm.high, color=llm.colour, lw=0.7, zorder=2)
+        ends = ("ci_low", "ci_high") if len(models) <= FEW else ("low", "high")
+        axes.vlines(x, llm[ends[0]], llm[ends[1]], color=llm.colour, lw=0.7, zorder=2)
         is_sure = ~style.lacks_interval(llm)
         looks: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.3, "zorder": 3}
         axes.scatter(x[is_sure], llm.value[is_sure], s=9, color=llm.colour[is_sure], **looks)
@@ -261,8 +266,8 @@ def _groups(axes: Axes, rows: pd.DataFrame, groups: tuple[str, ...], models: lis
                 averaged.value.mean(),
                 centre - 0.46,
                 centre + 0.46,
-                color="#C1272D",
-                lw=1.0,
+                color=style.SOFT_INK,
+                lw=1.4,
                 zorder=4,
             )
     style.dash(axes, across=True)
@@ -317,7 +322,7 @@ def _legend(
     figure: Figure, size: float, has_human: bool, has_mean: bool, hollow: list[Any]
 ) -> None:
     handles: list[Any] = [
-        *([style.handle(color="#C1272D", lw=1.0, label="models' mean")] if has_mean else []),
+        *([style.handle(color=style.SOFT_INK, lw=1.4, label="models' mean")] if has_mean else []),
         style.mark("o", style.SOFT_INK, "one model", ms=3),
         *([style.human_patch("humans")] if has_human else []),
         style.chance_line("chance"),
@@ -351,7 +356,7 @@ def _points(
         (correlations.feature == feature) & (correlations.unit == "domain_version")
     ]
     joined = points.merge(
-        wanted[["model", "eval_type", "r", "stars", "p", "n"]],
+        wanted[["model", "eval_type", "r", "ci_low", "ci_high", "stars", "p", "n"]],
         on=["model", "eval_type"],
         how="left",
     )
@@ -366,6 +371,8 @@ def _points(
         "value",
         "accuracy",
         "r",
+        "ci_low",
+        "ci_high",
         "stars",
         "p",
         "n",
@@ -377,7 +384,7 @@ def draw_points(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Panels with one scale, a least-squares line each, r and stars in the corner."""
     models = list(dict.fromkeys(frame.model))
     names = style.names(frame)
-    columns, size = min(len(models), 6 if width == "double" else 3), style.SMALL
+    columns, size = min(len(models), 5 if width == "double" else 2), style.SMALL
     tall = min(1.0, 0.9 * (style.WIDTHS[width] - 0.5) / columns)
     figure, panels, across = style.grid(
         width, len(models), columns, tall, 0.42, gap=0.1, head=0.32, foot=0.42
@@ -404,7 +411,11 @@ def draw_points(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.set_ylim(*y_limits)
         axes.set_title(style.shortened(names[model], size, across), fontsize=size, pad=9.5)
         r = part.r.iloc[0] if len(part) else float("nan")
-        label = "" if np.isnan(r) else f"r = {r:.2f}{part.stars.iloc[0]}".replace("-", "−")
+        label = ""
+        if not np.isnan(r):
+            interval = span(part.ci_low.iloc[0], part.ci_high.iloc[0], 2)
+            label = f"r = {decimals(2)(r)}{part.stars.iloc[0]}"
+            label += f" ({interval})" * (interval != ABSENT)
         axes.text(
             0,
             1,
@@ -442,7 +453,10 @@ def _scatter(feature: str, title: str, what: str, *when: Feature) -> Display:
         inputs=[FeatureMeans, Correlations],
         title=title,
         section="design",
-        caption=f"Accuracy against {what}, a panel per model; each point is a domain in a version.",
+        caption=(
+            f"Accuracy against {what}, a panel per model; each point is a domain in a version. In"
+            " brackets: 95% interval of r; stars: p < 0.05, 0.01, 0.001."
+        ),
         when=(has_logprobs, *when),
         options=[EVAL_TYPE],
     )

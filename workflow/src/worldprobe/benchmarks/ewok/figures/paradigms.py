@@ -33,7 +33,8 @@ LABELS = {
     "none": "no preference",
     "missing": "unreadable",
 }  # or, of people, asked in the other way only
-COLOURS = {"logprobs": "#0072B2", "likert": "#E69F00", "choice": "#009E73"}
+#: How much lighter a mark is than the colour of its model.
+LIGHTER = {"logprobs": 0.0, "likert": 0.35, "choice": 0.6}
 MARKERS = {"logprobs": "o", "likert": "s", "choice": "^"}
 PARADIGM_COLUMNS = (
     "model",
@@ -107,12 +108,14 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
         rows = frame[(frame.paradigm == paradigm) & (frame.model != HUMAN)]
         y = rows.model.map(positions) + 0.2 * (number - (len(paradigms) - 1) / 2)
         looks: dict[str, Any] = {"marker": MARKERS[paradigm], "certain": ("ci_low", "ci_high")}
-        style.dots(axes, y, rows, COLOURS[paradigm], ends=("low", "high"), **looks)
+        colours = [style.with_lightness(colour, LIGHTER[paradigm]) for colour in rows.colour]
+        style.dots(axes, y, rows, colours, ends=("low", "high"), **looks)
     axes.set_xlim(*style.fitting_limits(frame, ["mean", "low", "high"]))
     style.name_rows(axes, [names[model] for model in models], size)
     axes.set_xlabel("accuracy", fontsize=size)
     handles: list[Any] = [
-        style.mark(MARKERS[p], COLOURS[p], TITLES[p], lw=0.9, ls="-") for p in paradigms
+        style.mark(MARKERS[p], style.with_lightness(style.SOFT_INK, LIGHTER[p]), TITLES[p])
+        for p in paradigms
     ]
     handles += [*style.hollow(frame[frame.model != HUMAN]), style.chance_line("chance")]
     if HUMAN in set(frame.model):

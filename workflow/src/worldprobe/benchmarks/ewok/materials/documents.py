@@ -232,7 +232,12 @@ def read_document(file: str, content: bytes, problems: Problems) -> Source | Non
 
 
 def parse_entry(
-    kind: type[E], source: Source, keys: Keys, problems: Problems, rules: Rules
+    kind: type[E],
+    source: Source,
+    keys: Keys,
+    problems: Problems,
+    rules: Rules,
+    has_flags: bool = False,
 ) -> E | None:
     """A part of a document as its class, or None with problems noted.
 
@@ -242,6 +247,7 @@ def parse_entry(
         keys: where in the file.
         problems: unknown keys are refused.
         rules: which behaviours of the original are kept.
+        has_flags: whether an unknown key that is true or false may be meant as a flag.
     """
     value = source.document
     for key in keys:
@@ -249,8 +255,8 @@ def parse_entry(
     while True:
         try:
             return kind.model_validate(_placed(value, keys, source), context=rules)
-        except ValidationError as error:
-            errors = error.errors(include_url=False)
+        except ValidationError as invalid:
+            errors = invalid.errors(include_url=False)
         for fault in errors:
             is_unknown = fault["type"] == "extra_forbidden"
             lines = {
@@ -258,8 +264,18 @@ def parse_entry(
                 for at, line in source.lines.items()
                 if at[: len(keys)] == keys
             }
+            error = complaint(fault, kind, [Source(source.name, None, lines)])
+            last = fault["loc"][-1]
+            is_flag = has_flags and str(fault["input"]).lower() in ("true", "false")
+            if is_flag and is_unknown and "did you mean" not in error.problem:
+                problem = (
+                    f"{last}: unknown key; as a flag it does nothing, since no target's criteria"
+                    " name it, or the name has another meaning."
+                )
+                fix = "Name it in the criteria of a target, rename it, or remove it."
+                error = UserError(error.where, problem, fix)
             problems.add(
-                complaint(fault, kind, [Source(source.name, None, lines)]),
+                error,
                 problems.refuse if is_unknown else None,
             )
         if not problems.is_lenient or any(fault["type"] != "extra_forbidden" for fault in errors):

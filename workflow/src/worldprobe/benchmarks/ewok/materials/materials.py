@@ -612,7 +612,7 @@ class _Reader:
                 }
             kind = concept_kind(str(fields.get("concept_type", "")), str(fields.get("domain", "")))
             entry: Any = parse_entry(
-                concept_class(kind, flags), self.source, keys, self.problems, self.rules
+                concept_class(kind, flags), self.source, keys, self.problems, self.rules, True
             )
             if entry is None:
                 continue

@@ -12,6 +12,9 @@ import pandas as pd
 from worldprobe.analysis.sampling import stratified
 from worldprobe.errors import UserError
 
+#: Columns that name a pair of concepts.
+PAIR = ["domain", "concept_a", "concept_b"]
+
 
 def in_share(table: pd.DataFrame, limit: int) -> np.ndarray:
     """Mask of the rows of a share of the templates, spread evenly over domains, and in these over
@@ -44,15 +47,16 @@ def in_share(table: pd.DataFrame, limit: int) -> np.ndarray:
 
 def in_sample(table: pd.DataFrame, size: int) -> np.ndarray:
     """Mask of a sample of templates that stands for all, shape (n,). Every pair of concepts has at
-    least one; see ``stratified``.
+    least one, unless there are more pairs than templates in the sample; see ``stratified``.
 
     Args:
         table: templates.
         size: number of templates.
     """
-    pairs = table[["domain", "concept_a", "concept_b"]].fillna("").itertuples(index=False)
+    pairs = table[PAIR].fillna("").itertuples(index=False)
     templates = table[["domain", "meta_template", "template"]].itertuples(index=False)
-    return stratified(list(map(tuple, pairs)), ["/".join(map(str, row)) for row in templates], size)
+    keys = ["/".join(map(str, row)) for row in templates]
+    return stratified(list(map(tuple, pairs)), keys, size, of_each=False)
 
 
 def filter_tags(items: pd.DataFrame, pattern: str) -> pd.DataFrame:

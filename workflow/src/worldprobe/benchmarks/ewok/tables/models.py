@@ -18,6 +18,7 @@ from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, NO_PAIRING, PAIRS,
 from worldprobe.errors import UserError
 from worldprobe.report.findings import STANDING, against_chance, models_sheet, standing
 from worldprobe.report.model_names import Roster
+from worldprobe.report.sentences import CitedSentence, quote_rows
 from worldprobe.report.sheet import (
     INTERVAL,
     MODEL_ONCE,
@@ -177,7 +178,7 @@ def domains_by_model(
             selection.say_reliability(reliability, roster),
             *interval_notes(frame, frame["name"] + ", " + frame["domain"]),
         ),
-        finding=" ".join(findings) if len(findings) <= FEW else "",
+        finding=CitedSentence(" ".join(findings) if len(findings) <= FEW else ""),
         group="name",
     )
 
@@ -189,12 +190,26 @@ def _domains_finding(rows: pd.DataFrame) -> str:
         for side in ("above", "below", STANDING["no interval"])
     )
     named = f" ({', '.join(above)})" if above else ""
-    compared = len(rows) - len(unknown)
+    n_above, n_below, compared = (
+        quote_rows(
+            int(rows["against"].isin(against).sum()),
+            "domains_by_model",
+            "against",
+            "count",
+            model=str(rows["model"].iloc[0]),
+            against=against,
+        )
+        for against in (
+            ["above"],
+            ["below"],
+            [v for k, v in STANDING.items() if k != "no interval"],
+        )
+    )
     finding = (
-        f"is above chance in {len(above)} of {compared} domains{named} and below in {len(below)}"
+        f"is above chance in {n_above} of {compared} domains{named} and below in {n_below}"
         if above or below
         else f"is not shown to differ from chance in any of {compared} domains"
-        if compared
+        if len(rows) > len(unknown)
         else "is not compared with chance by domain"
     )
     if unknown:

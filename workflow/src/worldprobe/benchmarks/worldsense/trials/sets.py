@@ -184,7 +184,7 @@ def count_trials(plan: SetPlan, blocks: Sequence[TrialBlock]) -> int:
 
 def sample_blocks(blocks: list[TrialBlock], trials: int) -> list[TrialBlock]:
     """The blocks of a sample that stands for all: of every problem at least one, otherwise in
-    proportion.
+    proportion; where there are fewer than problems, of so many.
 
     Args:
         blocks: of the whole set.
@@ -192,9 +192,8 @@ def sample_blocks(blocks: list[TrialBlock], trials: int) -> list[TrialBlock]:
     """
     sizes = [len(answers_of(block.cells[0].problem)) for block in blocks]
     problems = [block.cells[0].problem for block in blocks]
-    mask = stratified(
-        problems, [repr(block.key) for block in blocks], trials * len(sizes) // sum(sizes)
-    )
+    keys, size = [repr(block.key) for block in blocks], trials * len(sizes) // sum(sizes)
+    mask = stratified(problems, keys, size, of_each=False)
     return [block for block, is_chosen in zip(blocks, mask, strict=True) if is_chosen]
 
 
