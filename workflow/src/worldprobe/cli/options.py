@@ -248,9 +248,9 @@ SkinFolder = Annotated[
 ]
 WordingVersion = Annotated[
     int,
-    between(1, 3),
+    between(1, 4),
     Parameter(
-        help="version of the wording; 1 and 2 give the texts of earlier releases, byte for byte"
+        help="version of the wording; 1 to 3 give the texts of earlier releases, byte for byte"
     ),
 ]
 Encrypt = Annotated[
