@@ -22,6 +22,7 @@ TAKEN = (
             "references",
             "skins",
             "survey",
+            "new_study.yaml",
             "sources.yaml",
         )
     ),

@@ -27,6 +27,7 @@ from worldprobe.benchmarks.ewok.vocabulary import (
 )
 from worldprobe.benchmarks.worldsense import contracts as worldsense
 from worldprobe.contracts import Table
+from worldprobe.errors import TooLittleError
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
@@ -80,7 +81,7 @@ def nothing(contract: type[Table], keys: str | pd.DataFrame, groups: str = "", *
     table = table.assign(**given)
     for name, column in contract.columns.items():
         if name not in table:
-            known = {"str": min(column.isin or [""]), "float": np.nan, "bool": False, "int": 2}
+            known = {"str": min(column.isin or [""]), "float": np.nan, "bool": False, "int": 16}
             table[name] = EQUAL.get(name, known[column.kind])
         elif column.kind in ("int", "float") and not pd.api.types.is_numeric_dtype(table[name]):
             table[name] = pd.to_numeric(table[name])
@@ -190,6 +191,7 @@ def worldsense_tables() -> dict[str, pd.DataFrame]:
     inner = {
         "problem_domain": "spatial scalar",
         "problem_skin": "tall/short trips",
+        "problem_size": "3 4",
         "problem_size_places": "4|1-2 4|2-3",
         "problem_size_complexity_query": "3|Complexity_0|bin 4|Complexity_1|bin",
     }
@@ -307,7 +309,11 @@ def _is_covered(line: Line2D, axes: Any) -> bool:
 @pytest.mark.parametrize(("home", "display"), displays("figure"))
 def test_a_picture_of_numbers_without_interval_claims_nothing(home, display, change):
     style.apply_settings()
-    frame = build(home, display, change)
+    try:
+        frame = build(home, display, change)
+    except TooLittleError:
+        assert (display.name, change) == ("setups_by_model", pd.DataFrame.copy)
+        return  # all at chance: no picture
     if display.name in OF_PAPER:
         frame = frame[frame["base"].isin(MODELS.split(","))]
     figure = display.draw(style.from_csv(style.to_csv(frame), style.text_columns(frame)))

@@ -90,3 +90,15 @@ def test_a_missing_answer_takes_its_base_and_version_out_of_the_slope_only():
     table = measure_families(lost, items)
     assert slope_of(table, "m")[["mean", "n_bases", "n_missing"]].tolist() == [-0.5, 2, 2]
     assert table[table["level"] == 2].iloc[0]["n_missing"] == 2
+
+
+def test_kinds_are_contrasted_and_who_ignores_what_the_person_knows_has_nothing_of_belief():
+    """The slope of `belief` was -0.5 for a reader who says where the thing is, 0 for one who says
+    where it was put.
+    """
+    readers = {"is": (1.0, 1.0, 0.0), "was": (1.0, 0.0, 1.0), "sees": (1.0, 1.0, 1.0)}
+    judgements, items = judged(0, readers, n_bases=4)
+    belief = measure_families(judgements, items.assign(family="belief"))
+    assert [slope_of(belief, name)["mean"] for name in readers] == [0.0, 0.0, 0.5]
+    distraction = measure_families(judgements, items.assign(family="distraction"))
+    assert [slope_of(distraction, name)["mean"] for name in readers] == [-1.0, 1.0, 0.0]

@@ -29,6 +29,7 @@ EDITIONS = {
     "builtin@1": RESOURCES / "materials" / "ewok-builtin",
     "builtin@2": RESOURCES / "materials" / "ewok-builtin-2",
     "builtin@3": RESOURCES / "materials" / "ewok-builtin-3",
+    "builtin@4": RESOURCES / "materials" / "ewok-builtin-4",
 }
 #: The edition that ``builtin`` means.
 BUILTIN = "builtin@3"

@@ -222,10 +222,12 @@ def _check_articles(text: str, line: MaterialsLine, fillers: Fillers, problems: 
 
 
 def _check_labels(meta: MetaTemplate, problems: Problems) -> None:
-    """A negation that is labelled as something else, something else labelled as a negation, and
-    names that change places under another label.
+    """A typed label: a negation that is labelled as something else, something else labelled as a
+    negation, and names that change places under another label. One that is left out is computed.
     """
     for probe, segment in ((p, s) for p in meta.probes for s in p.segments if s.texts_b):
+        if "contrast" not in segment.model_fields_set:
+            continue
         label, sides = (segment.contrast or "").replace("_", " "), _sides(probe.pattern, segment)
         both = list(zip(segment.texts_a or (), segment.texts_b or (), strict=False))
         negated = [bool(_NEGATION.search(a)) != bool(_NEGATION.search(b)) for a, b in both]

@@ -292,7 +292,7 @@ def show_skin(
     size: Annotated[int, options.between(3, 8)] = 4,
     seed: options.Seed = 0,
     skin_folder: options.SkinFolder = None,
-    wording_version: options.WordingVersion = 3,
+    wording_version: options.WordingVersion = 4,
 ) -> None:
     """Print one trial of each problem in the words of a skin.
 

@@ -14,6 +14,7 @@ from worldprobe.benchmarks.worldsense.problems import worlds
 from worldprobe.benchmarks.worldsense.skins.rendering import (
     NUMBERS,
     SEEN,
+    SEVERAL,
     label_changes,
     render_moment,
 )
@@ -87,7 +88,7 @@ class StatementReader:
             )
             for kind in (worlds.UPDATES if is_moving else ())
         }
-        situation = _pattern(skin.situation, {"number": "|".join(_SIZE_OF)})
+        situation = _pattern(skin.situation, {"number": "|".join([*_SIZE_OF, SEVERAL])})
         listing = rf"\. {re.escape(skin.listing)}:\n(?P<listing>- .+?)"
         story = r"(?:\n(?P<story>Then there .+?))?" if is_moving else ""
         parts = {
@@ -128,10 +129,10 @@ class StatementReader:
             if match is None:
                 continue
             parts = match.groupdict()
-            size = _SIZE_OF[parts["number"]]
+            most = _SIZE_OF.get(parts["number"], max(_SIZE_OF.values()))
             lines, sentence = parts["listing"], parts["clauses"]
             stated = (
-                self._sentence(sentence, 0, size + 1)
+                self._sentence(sentence, 0, most + 1)
                 if lines is None
                 else self._list(lines.split("\n"))
             )
@@ -140,6 +141,8 @@ class StatementReader:
             )
             asked = list(self._asked(parts)) if "query" in parts else [None]
             for clauses in stated:
+                named = {name for clause in clauses for name in clause.names.values()}
+                size = _SIZE_OF.get(parts["number"], len(named))
                 for query in asked:
                     for story in stories:
                         if (

@@ -59,10 +59,15 @@ FAMILY_LEVELS = Input(FamilyLevels, "families.parquet")
 LEVEL_NAMES = {
     "depth": "steps of inference",
     "negation": "negations",
-    "ratio": "smaller number, to nine",
+    "ratio": "smaller number; its ratio to the next, or size",
     "entities": "people",
     "distraction": "no, neutral, distracting sentence",
-    "belief": "no change, seen, unseen",
+    "belief": "no change, seen, unseen, unseen and told",
+}
+#: Families whose levels are kinds (``levels.KINDS``) -> what stands in place of the slope.
+CONTRASTS = {
+    "belief": "the mean of levels 1 and 2 less 0.5 (who ignores what the person knows has 0)",
+    "distraction": "level 2 less level 1",
 }
 
 
@@ -91,7 +96,7 @@ def pick_levels(levels: pd.DataFrame, eval_type: str) -> pd.DataFrame:
     section="families",
     caption=(
         "Accuracy at each level of each family, and the slope: change of accuracy per level within"
-        " bases."
+        " bases; where levels are kinds, a contrast of them."
     ),
     when=has_families,
     options=[EVAL_TYPE],
@@ -140,7 +145,7 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
         for family in families
     ]
     return Sheet(
-        title="Accuracy by level of each family, and the slope over levels.",
+        title="Accuracy by level of each family, and the slope over levels or their contrast.",
         frame=frame.reset_index(drop=True),
         columns=(
             text_column("Family", "family", once=True),
@@ -149,7 +154,7 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
                 number_column(str(number), name, over="Accuracy, levels from the lowest")
                 for number, name in enumerate(wide.columns, start=1)
             ),
-            number_column("Slope", "slope"),
+            number_column("Slope or contrast", "slope"),
             INTERVAL,
             number_column("p", "p", show_p),
             DETECTABLE,
@@ -157,6 +162,11 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
         ),
         notes=(
             f"Levels are {'; '.join(descriptions)}.",
+            *(
+                f"{name}: no slope, but {CONTRASTS[name]}."
+                for name in families
+                if name in CONTRASTS
+            ),
             (
                 "The templates of a base have the same targets and fillers at all levels. Slope:"
                 " change of accuracy per level, by least squares within bases. Interval and"

@@ -238,7 +238,7 @@ def gather_external(answers: list[Path], /, *, out: Path) -> None:
 
 
 def write_phrases(
-    *, skin_folder: SkinFolder = None, wording_version: WordingVersion = 3, out: OutFolder
+    *, skin_folder: SkinFolder = None, wording_version: WordingVersion = 4, out: OutFolder
 ) -> None:
     """Write a tokenizer whose tokens are entities and phrases of the skins.
 
@@ -265,7 +265,7 @@ def write_lessons(
     *,
     settings: Settings,
     skin_folder: SkinFolder = None,
-    wording_version: WordingVersion = 3,
+    wording_version: WordingVersion = 4,
     out: Path,
 ) -> None:
     """Write lessons about descriptions, to train a small model before it is fine-tuned.

@@ -45,6 +45,7 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
 from worldprobe.benchmarks.worldsense.skins.rendering import (
     NUMBERS,
     ORDINALS,
+    SEVERAL,
     STORY_TEXTS,
     render_clause,
     render_moment,
@@ -93,6 +94,7 @@ def tokens_of_skins(skins: Iterable[Skin]) -> dict[str, str]:
     answers = {answer for of in ANSWERS.values() for answer in of}
     phrases = {
         *NUMBERS.values(),
+        SEVERAL,
         *OWN,
         *GRAMMAR,
         *answers,

@@ -23,7 +23,7 @@ from worldprobe.benchmarks.worldsense.skins.skins import (
 from worldprobe.cli import main
 
 SKINS = read_skins()
-#: Version -> set -> the first digits of the digest of one round as CSV. Versions 1 and 2 must never
+#: Version -> set -> the first digits of the digest of one round as CSV. Versions 1 to 3 must never
 #: change.
 DIGESTS = {
     1: {
@@ -47,6 +47,17 @@ DIGESTS = {
         "ood-query": "916105a32ff37e0f",
         "ood-problem": "72e4364d50c201e5",
     },
+    3: {
+        "test-motion": "86346ed35fba171d",
+        "train-motion": "96b7c534b059f5b7",
+        "test-hard": "831955634b87fd8b",
+        "test": "769cab277d82710d",
+        "test-new": "4329626290a8cffb",
+        "train-10k": "e822c481f327d885",
+        "ood-size": "daa32007c3ab393c",
+        "ood-query": "647ff3fb82faa1e9",
+        "ood-problem": "72e4364d50c201e5",
+    },
 }
 _LITTLE = """
 a all an and at by did do does each from had has have he her his in is it its no not of on one
@@ -64,6 +75,19 @@ def test_a_version_is_made_again_to_the_byte(version: int, name: str) -> None:
     )  # a column that came later
     written = columns.to_csv(index=False, lineterminator="\n")
     assert hashlib.sha256(written.encode()).hexdigest()[:16] == DIGESTS[version][name]
+
+
+def test_an_entity_that_is_asked_about_is_not_counted_out_and_no_skin_asks_for_exactly_one() -> (
+    None
+):
+    trials = make_trials("test-new", per_cell=1)
+    is_open = trials["problem"] == "Compl.trivial"
+    counted = trials["text"].str.contains(r"\b(?:three|four|five|six) ")
+    assert not counted[is_open].any()
+    assert counted[~is_open].all()
+    assert (
+        not trials["text"].str.contains("exactly one|both or neither|chain of command that").any()
+    )
 
 
 def words(*texts: str) -> set[str]:

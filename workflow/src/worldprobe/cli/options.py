@@ -223,7 +223,7 @@ Samples = Annotated[Path, Parameter(help="folder that was lm-eval's --output_pat
 MaterialsPlace = Annotated[
     Place,
     Parameter(
-        help="builtin (our own, newest edition), builtin@1 to builtin@3 (a given edition), a folder"
+        help="builtin (our own, third edition), builtin@1 to builtin@4 (a given edition), a folder"
         " in EWoK's official layout, or a .zip file of one"
     ),
 ]
@@ -248,9 +248,9 @@ SkinFolder = Annotated[
 ]
 WordingVersion = Annotated[
     int,
-    between(1, 3),
+    between(1, 4),
     Parameter(
-        help="version of the wording; 1 and 2 give the texts of earlier releases, byte for byte"
+        help="version of the wording; 1 to 3 give the texts of earlier releases, byte for byte"
     ),
 ]
 Encrypt = Annotated[

@@ -69,7 +69,7 @@ def check_skins_(folder: Path | None = None, /) -> None:
 
 @skins.command(name="tabulate")
 def tabulate_skins_(
-    *, skin_folder: SkinFolder = None, wording_version: WordingVersion = 3, out: Path
+    *, skin_folder: SkinFolder = None, wording_version: WordingVersion = 4, out: Path
 ) -> None:
     """List the relations and entities of all skins, and their domains.
 

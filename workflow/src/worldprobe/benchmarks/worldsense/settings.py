@@ -132,8 +132,8 @@ class Subset(Block):
     skin_folder: Text | None = None
     """Folder of skins; by default those of the repository."""
 
-    wording_version: Annotated[int, Field(ge=1, le=3)] = 3
-    """Version of the sets' wording; 1 and 2 make the sets of earlier releases again, byte for
+    wording_version: Annotated[int, Field(ge=1, le=4)] = 4
+    """Version of the sets' wording; 1 to 3 make the sets of earlier releases again, byte for
     byte.
     """
 

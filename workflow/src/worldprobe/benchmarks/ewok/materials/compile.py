@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
 import pandas as pd
@@ -33,6 +34,11 @@ from worldprobe.benchmarks.ewok.vocabulary import FAMILY, slot_class
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
 
+_WORD = re.compile(r"\{[^}]*\}|[\w'’-]+")
+_NEGATIONS = {
+    *("not", "no", "none", "nobody", "nothing", "nowhere", "never", "cannot"),
+    *("without", "neither", "nor"),
+}
 _QUANTITIES = ("quantObject", "quantSubstance")
 
 
@@ -404,7 +410,9 @@ def _context_pairs(pattern: str, probe: Probe, segment: Segment, rules: Rules) -
         None if segment.texts_b is None else context_sentence(pattern, segment.texts_b, segment)
     )
     if segment.texts_a is not None and context_b is not None:
-        yield Pair(context_a, context_b, contrast_label(segment.contrast, rules))
+        is_typed = "contrast" in segment.model_fields_set
+        label = contrast_label(segment.contrast, rules) if is_typed else None
+        yield Pair(context_a, context_b, label if is_typed else contrast(context_a, context_b))
     if not probe.is_swappable:
         return
     swapped = parse_sentence(context_a, rules).swapped()
@@ -416,6 +424,41 @@ def _context_pairs(pattern: str, probe: Probe, segment: Segment, rules: Rules) -
         and (swapped := parse_sentence(context_b, rules).swapped()) is not None
     ):
         yield Pair(swapped, context_b, "variable swap")
+
+
+def contrast(context: str, other: str) -> str:
+    """How two contexts differ, where the materials do not say it: by the same words in another
+    order (``variable swap``: what is said of two things changes places), by a negation in what one
+    side alone says, by one word or phrase (``antonym``; at most three words on either side), or
+    otherwise.
+
+    >>> contrast("{agent1} is out and {agent2} in", "{agent1} is in and {agent2} out")
+    'variable swap'
+    >>> contrast("The door is open.", "The door is closed.")
+    'antonym'
+    >>> contrast("It never rains here.", "It rains a lot here."), contrast("It rains.", "We sing.")
+    ('negation', 'other')
+    """
+    sides = [_WORD.findall(text.lower()) for text in (context, other)]
+    if sorted(sides[0]) == sorted(sides[1]):
+        return "variable swap"
+    blocks = [
+        b for b in SequenceMatcher(None, *sides, autojunk=False).get_opcodes() if b[0] != "equal"
+    ]
+    own = [word for _, low, high, _, _ in blocks for word in sides[0][low:high]]
+    others = [word for _, _, _, low, high in blocks for word in sides[1][low:high]]
+    if any(map(is_negation, own)) != any(map(is_negation, others)):
+        return "negation"
+    return "antonym" if 0 < len(own) <= 3 and 0 < len(others) <= 3 else "other"
+
+
+def is_negation(word: str) -> bool:
+    """Whether a word in lower case negates.
+
+    >>> is_negation("nobody"), is_negation("doesn't"), is_negation("nose")
+    (True, True, False)
+    """
+    return word in _NEGATIONS or word.endswith("n't")
 
 
 def contrast_label(label: str | None, rules: Rules) -> str | None:

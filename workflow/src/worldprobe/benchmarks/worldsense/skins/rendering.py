@@ -11,6 +11,8 @@ from worldprobe.benchmarks.worldsense.skins.skins import FORMER_STORIES, Skin, S
 from worldprobe.benchmarks.worldsense.skins.vocabulary import problem_type
 
 NUMBERS = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+#: In place of the number, where an entity that is not described is asked about.
+SEVERAL = "several"
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 SEEN = "In the end, {clause}."
 #: Everything that stories say whatever the skin, in any version.
@@ -79,9 +81,13 @@ def render_opposite(relation: worlds.Relation, names: Sequence[str], skin: Skin,
     )
 
 
-def render_description(clauses: Sequence[str], size: int, skin: Skin) -> str:
-    """The situation and its clauses as one sentence."""
-    situation = skin.situation.format(number=NUMBERS[size])
+def render_description(
+    clauses: Sequence[str], size: int, skin: Skin, is_counted: bool = True
+) -> str:
+    """The situation and its clauses as one sentence; ``is_counted``: with the number of
+    entities.
+    """
+    situation = skin.situation.format(number=NUMBERS[size] if is_counted else SEVERAL)
     listed = ", ".join(clauses[:-1])
     return f"{situation}: {listed}{' and ' if listed else ''}{clauses[-1]}."
 

@@ -414,7 +414,7 @@ FOLDER = RESOURCES / "skins"
 SUFFIXES = (".yaml", ".yml")
 #: Versions of the sets' wording; the folder ``versions`` has what each former one said otherwise
 #: than the next one.
-VERSIONS = (1, 2, 3)
+VERSIONS = (1, 2, 3, 4)
 
 
 @dataclass(frozen=True)
@@ -509,6 +509,8 @@ class Skin:
         questions: problem type -> wording -> text.
         motion: what is said where things change; empty where the skin does not say it.
         stories: what stories say whatever the skin.
+        counts_always: until version 3: the number of entities is said also where one is asked
+            about that is not among them (Compl.trivial).
         path: its file, for messages.
     """
 
@@ -523,6 +525,7 @@ class Skin:
     questions: dict[str, dict[str, str]]
     motion: dict[str, str] = field(default_factory=dict, repr=False)
     stories: StoryWords = field(default=StoryWords(), repr=False)
+    counts_always: bool = False
     path: str = field(default="", repr=False, compare=False)
 
     def in_motion(self) -> Skin:
@@ -660,11 +663,13 @@ def _former(skins: Sequence[Skin], version: int) -> list[Skin]:
         Questions().model_dump(),
     )
     return [
-        _in_former(skin, former, now) for skin in skins if version > 1 or skin.use != "test-new"
+        _in_former(skin, former, now, version)
+        for skin in skins
+        if version > 1 or skin.use != "test-new"
     ]
 
 
-def _in_former(skin: Skin, former: dict[str, Any], now: dict[str, Any]) -> Skin:
+def _in_former(skin: Skin, former: dict[str, Any], now: dict[str, Any], version: int) -> Skin:
     """A skin in a former version; of a user's skin, only the questions that it leaves to us were
     others.
     """
@@ -698,7 +703,8 @@ def _in_former(skin: Skin, former: dict[str, Any], now: dict[str, Any]) -> Skin:
         entities=entities,
         situation=situation,
         questions=questions,
-        stories=FORMER_STORIES,
+        stories=skin.stories if version > 2 else FORMER_STORIES,
+        counts_always=True,
         **words,
     )
 

@@ -296,7 +296,9 @@ def _render(stratum: Stratum, facts: _Facts, number: int) -> list[Row]:
             render_clause(facts.description[i], names, skin, bool(flips >> at & 1))
             for at, i in enumerate(order)
         ]
-        shared = "" if kind == "Consist" else render_description(clauses, size, skin)
+        # That all are counted and described would say of the entity outside that it is not there.
+        is_counted = skin.counts_always or problem != "Compl.trivial"
+        shared = "" if kind == "Consist" else render_description(clauses, size, skin, is_counted)
     entities = _write_names(names[:size])
     rows = []
     opposite = ""
