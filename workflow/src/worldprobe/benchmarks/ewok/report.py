@@ -117,7 +117,7 @@ def compose(material: Material) -> Part:
         ]
     of_pairs = means[means["is_counted"] & means["by_pair_mean"].notna()]
     if tries := [note for origin in origins for note in no_estimate(origin.provenance, _PAIRS)]:
-        compared.insert(0, tries[0])
+        compared.insert(0, CitedSentence(tries[0]))
     elif is_sample and len(of_pairs):
         compared.append(_of_all_items(of_pairs))
     values = lead_values(means, compared=compared, is_sample=is_sample)

@@ -443,7 +443,9 @@ def contrast(context: str, other: str) -> str:
     if sorted(sides[0]) == sorted(sides[1]):
         return "variable swap"
     blocks = [
-        b for b in SequenceMatcher(None, *sides, autojunk=False).get_opcodes() if b[0] != "equal"
+        b
+        for b in SequenceMatcher(None, sides[0], sides[1], autojunk=False).get_opcodes()
+        if b[0] != "equal"
     ]
     own = [word for _, low, high, _, _ in blocks for word in sides[0][low:high]]
     others = [word for _, _, _, low, high in blocks for word in sides[1][low:high]]
