@@ -64,9 +64,10 @@ def test_a_number_out_of_bounds_is_told_its_bound(capsys, option, value, bound):
 
 
 def test_a_default_of_several_values_is_shown_as_it_is_typed(capsys):
-    """It read [default: ['likert']]."""
-    assert cli.main(["human", "lists", "--help"]) == 0
-    assert "[default: likert]" in capsys.readouterr().out
+    """They read [default: ['likert']] and [default: (1,)]."""
+    for words, default in ((["human", "lists"], "likert"), (["plan"], "1")):
+        assert cli.main([*words, "--help"]) == 0
+        assert f"[default: {default}]" in " ".join(capsys.readouterr().out.split())
 
 
 def test_where_no_study_is_none_is_looked_at(capsys, tmp_path, monkeypatch):

@@ -141,7 +141,7 @@ def learning_displays(
             number_column("Level", "level"),
             number_column("Exceeded for good from", "onset", _step),
             SheetColumn("95% interval", ("ci_low", "ci_high"), _between),
-            text_column("", "state"),
+            text_column("Why none", "state"),
             number_column("Fall", "fall"),
             number_column("From", "fall_from", _step),
             number_column("To", "fall_to", _step),

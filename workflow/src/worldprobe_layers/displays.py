@@ -125,7 +125,7 @@ def layer_onsets(onsets: pd.DataFrame, roster: Roster) -> Sheet:
             SheetColumn(
                 "95% interval", ("ci_low", "ci_high"), lambda low, high: span(low, high, 1)
             ),
-            text_column("", "state", str),
+            text_column("Why none", "state", str),
         ),
         notes=(
             "Accuracy is interpolated between layers that were read. The interval is for other"

@@ -125,7 +125,7 @@ def plan_(
             "GB per GPU",
             "threads",
             "memory GB",
-            "minutes by attempt",
+            "minutes (retries)",
         ),
         rows,
     )

@@ -37,9 +37,9 @@ READ_WHOLE = {"materials", "source", "corpus", "tokenizer", "checkpoint"}
 
 
 def _shown_default(value: object) -> object:
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return " ".join(map(str, value)) or None
-    return None if value is False or value in ((), "") else value
+    return None if value is False or value == "" else value
 
 
 #: Several values after one option, no ``--no-...``, no defaults that say nothing.

@@ -29,16 +29,21 @@ class Options(Block):
     """
 
 
-EVAL_TYPE = Option("eval_type", "way of asking", EVAL_TYPES)
+EVAL_TYPE = Option("eval_type", "way of asking, such as logprobs or likert_free_zero", EVAL_TYPES)
 METRIC = Option(
     "metric",
-    "whether targets are right, ties one half (accuracy) or wrong (strict), or pairings are",
+    "whether targets are right, with ties one half (accuracy) or wrong (strict), or whether"
+    " pairings are (pairing)",
     ("accuracy", "strict", "pairing"),
 )
-SETUP = Option("setup", "prompting set-up", tuple(f"{g}_{s}" for g in GENERATIONS for s in SHOTS))
+SETUP = Option(
+    "setup",
+    "prompting set-up, such as free_zero",
+    tuple(f"{g}_{s}" for g in GENERATIONS for s in SHOTS),
+)
 #: What the points of a correlation are -> in words.
 POINTS = {"domain_version": "one point per domain and version", "item": "one point per item"}
-POINT = Option("points", "what the points are", tuple(POINTS))
-FIT = Option("fit", "which fit of the table", ("mixed_model", "fixed_effects"))
+POINT = Option("points", "what the points are: domain_version or item", tuple(POINTS))
+FIT = Option("fit", "which fit: mixed_model or fixed_effects", ("mixed_model", "fixed_effects"))
 #: What tables and figures let one choose.
 OF_DISPLAYS = (EVAL_TYPE, METRIC, SETUP, POINT, FIT)

@@ -43,7 +43,11 @@ SECTIONS = (
         "More entities, more relations to combine, more worlds left open.",
     ),
     Section("skins", "Words and domains", "The same abstract problems in other words."),
-    Section("pairs", "Pairwise comparisons", "Do two models differ on the same tuples?"),
+    Section(
+        "pairs",
+        "Pairwise comparisons",
+        "Do two models differ on the same tuples (groups of trials)?",
+    ),
     Section("published", "Published numbers", "The WorldSense paper's numbers next to ours."),
     Section("trials", "Trials", "What the trials are made of.", is_folded=True),
 )
