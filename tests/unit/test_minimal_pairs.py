@@ -308,11 +308,13 @@ def test_several_files_load_a_model_once_and_their_log_probabilities_are_kept(
 def test_pairs_without_groups_are_evaluated_to_their_page(
     tiny_checkpoint: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page of items asked for their domain."""
+    """The page of items asked for their domain, and items were called clusters of items."""
     path = write(tmp_path, groups=None, clusters=None)
     monkeypatch.chdir(tmp_path)
     assert run(f"evaluate {tiny_checkpoint()} --benchmark {path} --out {tmp_path}/result.json") == 0
     assert (tmp_path / "report.html").is_file()
+    stated = json.loads((tmp_path / "result.json").read_text())["benchmarks"]["traits"]
+    assert stated["interval"] == f"items ({stated['n']})"
 
 
 def test_two_benchmarks_of_one_name_are_refused(tmp_path: Path) -> None:

@@ -560,6 +560,13 @@ def test_the_second_line_says_what_the_page_says_first(evaluation):
         assert second == " ".join(one for one in sentences if one in second)
 
 
+def test_a_page_says_chance_once_and_counts_no_models_of_one(evaluation):
+    """It read "EWoK's method: 0.5, WorldSense: 0.5", and "differ in 0 of 1 models"."""
+    page = (evaluation[0] / "report.html").read_text()
+    assert "White is chance: 0.5. " in page
+    assert "of 1 models" not in page
+
+
 def test_the_number_of_tuples_is_that_of_the_mean_and_the_papers_is_named_beside(evaluation):
     """1,296 were asked, and 648 stood below "tuples", without a word: the paper's count."""
     work, printed, _ = evaluation

@@ -11,6 +11,7 @@ import pytest
 from worldprobe.analysis.comparisons import above_or_below
 from worldprobe.report.findings import _difference, against_chance, lead_values, pairs_finding
 from worldprobe.report.model_names import Roster
+from worldprobe.report.page import render_template
 
 NONE = float("nan")
 
@@ -120,3 +121,12 @@ def test_a_difference_without_an_interval_shows_none():
     row = {"table": "t", "mean_a": 0.9, "mean_b": 0.9, "difference": 0.0, "status": "no_spread"}
     row |= {"model_a": "a", "model_b": "b", "ci_low": NONE, "ci_high": NONE}
     assert _difference(row).endswith("0.0\ue002 points (not tested)")
+
+
+def test_what_is_not_known_of_a_difference_is_not_printed():
+    """It read "versions needed to halve that: –"."""
+    row = {"difference": 0.1, "ci_low": 0.0, "ci_high": 0.2, "p": 0.1, "p_holm": 0.1}
+    row |= {"detectable": 0.1, "enough_versions": 0}
+    text = render_template("worldprobe.report", "assets/difference.txt.jinja", row=row)
+    assert "80% of such studies: 10.0 points\n" in text
+    assert "halve" not in text

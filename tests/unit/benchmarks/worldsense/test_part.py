@@ -33,7 +33,7 @@ from worldprobe.report import style
 from worldprobe.report.lines import FEW, draw_lines
 from worldprobe.report.model_names import Roster, ShownModel
 from worldprobe.report.origins import read_origins
-from worldprobe.report.page import Material, Part
+from worldprobe.report.page import Material, Part, render_template
 from worldprobe_lab import trial_displays
 
 
@@ -103,6 +103,21 @@ def test_the_part_states_the_means_and_the_biases_that_differ_from_none(folder: 
     assert set(biases["mean"]) == {1.0}
     assert part.overview["all"] == {"knows": 1.0, "positive": 0.5}
     assert not part.has_item_text
+
+
+@pytest.mark.parametrize(
+    ("n_apart", "n_known", "said"),
+    [(0, 1, "are not shown to differ."), (1, 1, "differ."), (1, 3, "differ in 1 of 3 models.")],
+)
+def test_of_one_model_it_says_whether_not_in_how_many(
+    n_apart: int, n_known: int, said: str
+) -> None:
+    """It read "differ in 0 of 1 models"."""
+    counted = {"n_apart": n_apart, "n_known": n_known}
+    found = {"normal": 0.5, "trivial": 0.6, "ends": counted, "seen": counted}
+    values = {"found": found, "asked": ["m"], "rules": {}}
+    text = render_template("worldprobe.benchmarks.worldsense", "caveats.html.jinja", **values)
+    assert f"The easiest and the hardest problem {said} Seen and new relations {said}<" in text
 
 
 def test_a_draft_of_results_leads_to_the_cells_of_its_tables(folder: Path, tmp_path: Path) -> None:
