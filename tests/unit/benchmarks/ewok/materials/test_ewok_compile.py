@@ -85,7 +85,7 @@ def test_a_swappable_context_also_swaps_its_variables_for_each_segment(garden):
         }
     )
     rows = garden.compile()
-    assert rows["context_contrast"].fillna("").tolist() == ["", "variable swap", "variable swap"]
+    assert rows["context_contrast"].tolist() == ["antonym", "variable swap", "variable swap"]
     assert rows[["context1", "context2"]].to_numpy().tolist()[1:] == [
         ["{agent1} is below {agent2}.", "{agent2} is below {agent1}."],
         ["{agent2} is above {agent1}.", "{agent1} is above {agent2}."],

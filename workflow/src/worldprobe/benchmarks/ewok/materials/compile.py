@@ -410,7 +410,7 @@ def _context_pairs(pattern: str, probe: Probe, segment: Segment, rules: Rules) -
         None if segment.texts_b is None else context_sentence(pattern, segment.texts_b, segment)
     )
     if segment.texts_a is not None and context_b is not None:
-        is_typed = "contrast" in segment.model_fields_set
+        is_typed = rules.raw_contrasts or "contrast" in segment.model_fields_set
         label = contrast_label(segment.contrast, rules) if is_typed else None
         yield Pair(context_a, context_b, label if is_typed else contrast(context_a, context_b))
     if not probe.is_swappable:
