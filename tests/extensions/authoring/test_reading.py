@@ -130,7 +130,8 @@ def test_texts_in_other_words_are_refused() -> None:
         for trial in trials_of(problem, 4, skin, "directQ2", 1):
             refuse(other, trial["text"])
             refuse(skin, trial["text"][:-1])
-            refuse(skin, trial["text"].replace("four", "three"))
+            if problem != "Compl.trivial":  # which does not count
+                refuse(skin, trial["text"].replace("four", "three"))
             refuse(skin, trial["text"].replace(json.loads(trial["entities"])[0], "Zoe"))
     refuse(skin, "")
 

@@ -436,7 +436,10 @@ def contrast(context: str, other: str) -> str:
     'variable swap'
     >>> contrast("The door is open.", "The door is closed.")
     'antonym'
-    >>> contrast("It never rains here.", "It rains a lot here."), contrast("It rains.", "We sing.")
+    >>> (
+    ...     contrast("It never rains here.", "It rains a lot here."),
+    ...     contrast("It is wet.", "We all sing in here."),
+    ... )
     ('negation', 'other')
     """
     sides = [_WORD.findall(text.lower()) for text in (context, other)]
