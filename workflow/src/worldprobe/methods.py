@@ -14,7 +14,7 @@ TEMPLATES = 2
 ITEMS = 2
 SCORE = 4
 #: WorldSense: trials and a model's responses.
-TRIALS = 5
+TRIALS = 6
 ASK = 3
 ASK_EXTERNAL = 1
 #: How scores of checkpoints are gathered, besides what asks them.
@@ -27,7 +27,7 @@ TOKENIZER = 1
 TRAINING = 2
 VECTORS = 2
 #: Fine-tuning on WorldSense's problems.
-PHRASES = 6
-LESSONS = 6
+PHRASES = 7
+LESSONS = 7
 START_MODEL = 1
 FINETUNING = 1
