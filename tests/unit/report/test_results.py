@@ -81,11 +81,11 @@ def test_a_single_model_is_printed_with_interval_number_of_units_and_chance(make
 
 
 def test_what_the_first_sentences_say_is_not_said_again_below(make_result):
-    """ "This is a try" stood twice."""
+    """ "This is a smoke test" stood twice."""
     result = make_result("tiny")
-    result["benchmarks"]["ewok"]["notes"] = ["This is a try.", "Few pairs."]
-    text = describe(result, "ewok", ["tiny is above chance.", "This is a try."])
-    assert [text.count(note) for note in ("This is a try.", "Few pairs.")] == [1, 1]
+    result["benchmarks"]["ewok"]["notes"] = ["This is a smoke test.", "Few pairs."]
+    text = describe(result, "ewok", ["tiny is above chance.", "This is a smoke test."])
+    assert [text.count(note) for note in ("This is a smoke test.", "Few pairs.")] == [1, 1]
 
 
 def test_what_others_reach_on_the_same_items_is_grey_on_a_terminal_and_names_its_source(

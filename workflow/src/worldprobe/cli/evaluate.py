@@ -103,7 +103,7 @@ def evaluate(
         models: folder, fetched hub id, GGUF file, package URL, folder of an adapter, or id in the
             registry; several are evaluated one after the other
         limit: ask only about a sample: N templates, trials or items, in proportion from pairs of
-            concepts, problems or clusters; with fewer than these it is a try, and no estimate
+            concepts, problems or clusters; fewer than these are a smoke test, and no estimate
         dry_run: say how many questions there are, how long they take and what they cost; ask none
         replace: overwrite a result made with other options, items, weights or releases of packages
         work: folder of tables and answers (default: tables in results/evaluate/MODEL, answers in

@@ -11,26 +11,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from worldprobe.errors import MachineError
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import processor
-from worldprobe.models.engine import (
-    Completion,
-    Decoding,
-    Engine,
-    EngineFacts,
-    Loglikelihood,
-    Prompt,
-    Scored,
-)
+from worldprobe.models.engine import Engine, EngineFacts, Prompt
 
 #: Packages that load models; what one is found to be may change with them.
 PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "peft", "accelerate", "vllm")
@@ -58,31 +50,9 @@ class RememberedEngine:
             raise MachineError(self.facts.checkpoint, problem, "Give the same command again.")
         return engine
 
-    def score(
-        self,
-        queries: Sequence[Loglikelihood],
-        *,
-        skip: Collection[int] = (),
-        per_token: bool = False,
-    ) -> Iterator[tuple[int, Scored]]:
-        """See ``Engine.score``."""
-        return self._engine.score(queries, skip=skip, per_token=per_token)
-
-    def generate(
-        self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
-    ) -> Iterator[tuple[int, Completion]]:
-        """See ``Engine.generate``."""
-        return self._engine.generate(prompts, decoding, skip=skip)
-
-    def choose(
-        self,
-        prompts: Sequence[Prompt],
-        options: Sequence[Sequence[str]],
-        *,
-        skip: Collection[int] = (),
-    ) -> Iterator[tuple[int, Completion]]:
-        """See ``Engine.choose``."""
-        return self._engine.choose(prompts, options, skip=skip)
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is the loaded model's."""
+        return getattr(self._engine, name)
 
     def rendered(self, prompt: Prompt, chooses: bool = False) -> str:
         """See ``Engine.rendered``; only a conversation needs the tokenizer."""
@@ -119,7 +89,7 @@ def open_remembered(
         write_text(note, json.dumps(asdict(engine.facts)) + "\n")
         return engine
     LOGGER.info("%s is loaded only if something is to be asked", facts.checkpoint)
-    return RememberedEngine(facts, load, note)
+    return cast(Engine, RememberedEngine(facts, load, note))
 
 
 def _packages() -> Mapping[str, str]:

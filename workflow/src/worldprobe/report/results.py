@@ -292,7 +292,7 @@ def sample_of(made: Provenance, size: int, what: str) -> dict[str, str]:
     return {"sample": f"{size:,} of {whole['of']:,} {what}"} if whole else {}
 
 
-def is_a_try(made: Provenance) -> bool:
+def is_smoke_test(made: Provenance) -> bool:
     """Whether a sample is too small to have a unit of each stratum, so that no number of it is an
     estimate of all items.
     """
@@ -306,12 +306,12 @@ def no_estimate(made: Provenance, what: str) -> list[str]:
         made: what made the items.
         what: the strata, in the plural.
     """
-    if not is_a_try(made):
+    if not is_smoke_test(made):
         return []
     number = made.details["sample"]["strata"]
     return [
-        f"This is a try: the sample leaves out some of the {number:,} {what}, so its numbers are no"
-        " estimate of the accuracy in all items."
+        f"This is a smoke test: the sample leaves out some of the {number:,} {what}, so its"
+        " numbers are no estimate of the accuracy in all items."
     ]
 
 

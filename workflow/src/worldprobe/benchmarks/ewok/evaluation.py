@@ -38,7 +38,7 @@ from worldprobe.report.results import (
     START,
     benchmark_result,
     estimate,
-    is_a_try,
+    is_smoke_test,
     no_estimate,
     sample_of,
 )
@@ -97,7 +97,7 @@ def collect_evaluation(
     item_table, table = read_table(items, Items), read_table(summaries, Summaries)
     made, published = read_provenance(scores), read_published(REPOSITORY / "resources/published")
     of_items = read_provenance(items)
-    over_pairs = [] if is_a_try(of_items) else [PAIRS]
+    over_pairs = [] if is_smoke_test(of_items) else [PAIRS]
     printed = published.numbers.query("block == 'table1' and quantity == 'mean'")
     means = table[(table["metric"] == "accuracy") & (table["condition"] == ALL)]
     shown = means[means["grouping"].isin([OVERALL, "domain"])].sort_values(

@@ -27,7 +27,13 @@ from worldprobe.extensions import load
 from worldprobe.models.registry import refuse_prompting
 from worldprobe.report.model_names import Roster, sort_by
 from worldprobe.report.origins import notes
-from worldprobe.report.results import benchmark_result, estimate, is_a_try, no_estimate, sample_of
+from worldprobe.report.results import (
+    benchmark_result,
+    estimate,
+    is_smoke_test,
+    no_estimate,
+    sample_of,
+)
 
 BENCHMARK = "worldsense"
 #: Why two numbers of tuples are named.
@@ -97,7 +103,7 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
     notes_of_model += notes(read_provenance(summaries), Roster({}))
     if balanced != n_tuples:
         notes_of_model.append(BALANCED.format(n_tuples, balanced))
-    if is_sample and n_tuples < FEWEST_TUPLES and not is_a_try(of_trials):
+    if is_sample and n_tuples < FEWEST_TUPLES and not is_smoke_test(of_trials):
         notes_of_model.append(SMALL_SAMPLE.format(n_tuples))
     if details.get("answer_tokens"):
         notes_of_model.append(f"Tokens per answer: {show_tokens(details['answer_tokens'])}.")
