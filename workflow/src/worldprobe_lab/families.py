@@ -211,6 +211,7 @@ def families(levels: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") 
         "level",
         "model",
         "name",
+        "family",
         "colour",
         "mean",
         "ci_low",

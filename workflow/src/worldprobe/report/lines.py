@@ -25,14 +25,14 @@ def draw_lines(frame: pd.DataFrame, width: str = "double") -> Figure:
     others.
 
     Args:
-        frame: panel, axis, model, name, colour, x, mean, ci_low, ci_high.
+        frame: panel, axis, model, name, family, colour, x, mean, ci_low, ci_high.
         width: "single" or "double".
     """
     from matplotlib.ticker import MaxNLocator
 
     models = list(dict.fromkeys(frame["model"]))
     names = style.names(frame)
-    rules = set(frame.loc[frame["colour"].str.upper() == style.RULE_COLOUR, "model"])
+    rules = set(frame.loc[style.are_rules(frame), "model"])
     bold = [model for model in models if model not in rules]
     looks = style.looks(dict(zip(frame["model"], frame["colour"], strict=True)))
     looks |= dict.fromkeys(rules, (style.RULE_COLOUR, "o"))

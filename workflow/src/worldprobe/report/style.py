@@ -32,6 +32,7 @@ from worldprobe.report.model_names import (
     BASELINES_AND_PEOPLE,
     CONTROL_FAMILY,
     HUMAN,
+    RULE_FAMILY,
     Roster,
     sort_by,
 )
@@ -690,6 +691,12 @@ def with_identity(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         colour=rows.model.map(colours),
     )
     return sort_by(named, "model", order).reset_index(drop=True)
+
+
+def are_rules(frame: pd.DataFrame) -> pd.Series[bool]:
+    """Which rows of ``with_identity`` are of rules beside models: these are thin and grey."""
+    is_rule = frame["family"] == RULE_FAMILY
+    return is_rule & ~is_rule.all()
 
 
 def write(figure: Figure, csv: str, paths: Sequence[Path | str]) -> None:

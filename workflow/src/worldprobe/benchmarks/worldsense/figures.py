@@ -151,7 +151,7 @@ def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
     models = list(dict.fromkeys(frame["model"]))
     names = style.names(frame)
     parts = frame["mark"].str.split(".", expand=True)
-    frame = frame.assign(kind=parts[0], condition=parts[1])
+    frame = frame.assign(kind=parts[0], condition=parts[1], is_rule=style.are_rules(frame))
     kinds = list(dict.fromkeys(frame["kind"]))
     conditions = sorted(set(frame["condition"]), key=lambda name: (name != "trivial", name))
     size = style.label_size(width)
@@ -173,7 +173,7 @@ def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
                 (nth + 0.5) / len(conditions) - 0.5
             )
             for is_rule, dot, lw in ((True, 9, 0.6), (False, 18, 1.4)):
-                part = here[are_rules(here) == is_rule]
+                part = here[here["is_rule"] == is_rule]
                 if part.empty:
                     continue
                 colours = part["colour"].tolist()
@@ -183,7 +183,7 @@ def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
         style.name_rows(axes, [shown[model] for model in models], size, number % columns == 0)
         for label, model in zip(axes.get_yticklabels(), models, strict=False):
             label.set_fontweight(
-                "normal" if are_rules(frame)[frame["model"] == model].all() else "bold"
+                "normal" if frame["is_rule"][frame["model"] == model].all() else "bold"
             )
         axes.set_xlim(*((-0.05, 1.05) if measure == ACCURACY else (-1.1, 1.1)))
         axes.set_xticks([0, 0.5, 1] if measure == ACCURACY else [-1, 0, 1])
@@ -199,7 +199,7 @@ def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
         )
         for nth, condition in enumerate(conditions)
     ]
-    grey = [style.mark("o", style.RULE_COLOUR, "rule")] * bool(are_rules(frame).any())
+    grey = [style.mark("o", style.RULE_COLOUR, "rule")] * bool(frame["is_rule"].any())
     style.legend(
         figure,
         [*handles, *grey, *style.hollow(frame), style.chance_line("chance, no bias")],
@@ -207,11 +207,6 @@ def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
         size,
     )
     return figure
-
-
-def are_rules(frame: pd.DataFrame) -> pd.Series[bool]:
-    """Which rows are of rules beside models."""
-    return frame["colour"].str.upper() == style.RULE_COLOUR
 
 
 #: Kinds and conditions of problems, in words.
