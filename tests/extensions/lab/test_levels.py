@@ -10,8 +10,8 @@ import pytest
 
 from simulated_judgements import simulate_judgements
 from worldprobe.contracts import validate
-from worldprobe_lab.contracts import FamilyLevels
-from worldprobe_lab.levels import measure_families
+from worldprobe_lab.contracts import Contrast, FamilyLevels
+from worldprobe_lab.levels import measure_families, slopes_within
 
 LEVELS = (0, 1, 2)
 
@@ -102,3 +102,16 @@ def test_kinds_are_contrasted_and_who_ignores_what_the_person_knows_has_nothing_
     assert [slope_of(belief, name)["mean"] for name in readers] == [0.0, 0.0, 0.5]
     distraction = measure_families(judgements, items.assign(family="distraction"))
     assert [slope_of(distraction, name)["mean"] for name in readers] == [-1.0, 1.0, 0.0]
+
+
+def test_a_family_of_the_same_name_with_other_levels_has_a_slope():
+    judgements, items = judged(0, {"m": (1.0, 1.0, 0.0)}, n_bases=3)
+    others = items.assign(family="distraction", level=items["level"] + 3)
+    assert slope_of(measure_families(judgements, others), "m")["mean"] == pytest.approx(-0.5)
+
+
+def test_a_slope_is_missing_where_a_level_is_and_a_contrast_only_where_one_of_its_levels_is():
+    values, level, one = np.array([[1.0, np.nan, 0.0]]), np.array([0.0, 1.0, 2.0]), np.zeros(3, int)
+    assert np.isnan(slopes_within(values, level, one, one)[0]).all()
+    contrast = Contrast({0: 1.0, 2: -1.0}, 0.0, "the first minus the last")
+    assert slopes_within(values, level, one, one, contrast)[0].tolist() == [[1.0]]

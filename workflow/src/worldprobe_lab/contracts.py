@@ -9,6 +9,9 @@ A *series* is the checkpoints of one training; trainings that differ in their se
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 from worldprobe.benchmarks.ewok.vocabulary import JUDGED_TYPES
 from worldprobe.contracts import Table, column, results
 
@@ -266,6 +269,41 @@ class OrderAgreements(
     )
     n: int = column("Groups.", ge=0)
     n_onsets: int = column("Groups with an onset in both.", ge=0)
+
+
+class Contrast(NamedTuple):
+    """What stands in place of the slope where levels are kinds, not amounts.
+
+    Attributes:
+        weights: level -> by what its accuracy is multiplied.
+        minus: what is taken from the sum.
+        words: what it is.
+    """
+
+    weights: dict[int, float]
+    minus: float
+    words: str
+
+
+#: By family. Of ``belief``, who always says where the thing is, or always where it was put, has one
+#: half over both kinds of change; of ``distraction``, the sentence that distracts is compared with
+#: a neutral one.
+CONTRASTS = {
+    "belief": Contrast(
+        {1: 0.5, 2: 0.5},
+        0.5,
+        "the mean of levels 1 and 2 minus 0.5 (who ignores what the person knows has 0)",
+    ),
+    "distraction": Contrast({1: -1.0, 2: 1.0}, 0.0, "level 2 minus level 1"),
+}
+
+
+def contrast_of(family: str, levels: Iterable[float]) -> Contrast | None:
+    """The contrast of a family; None for one of its name whose levels are others, which has a
+    slope.
+    """
+    contrast = CONTRASTS.get(family)
+    return contrast if contrast and {*contrast.weights} <= {*levels} else None
 
 
 class FamilyLevels(

@@ -26,7 +26,7 @@ from worldprobe.report.sheet import (
     text_column,
     whole_number,
 )
-from worldprobe_lab.contracts import FamilyLevels
+from worldprobe_lab.contracts import FamilyLevels, contrast_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,11 +63,6 @@ LEVEL_NAMES = {
     "entities": "people",
     "distraction": "no, neutral, distracting sentence",
     "belief": "no change, seen, unseen, unseen and told",
-}
-#: Families whose levels are kinds (``levels.KINDS``) -> what stands in place of the slope.
-CONTRASTS = {
-    "belief": "the mean of levels 1 and 2 less 0.5 (who ignores what the person knows has 0)",
-    "distraction": "level 2 less level 1",
 }
 
 
@@ -163,9 +158,9 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
         notes=(
             f"Levels are {'; '.join(descriptions)}.",
             *(
-                f"{name}: no slope, but {CONTRASTS[name]}."
-                for name in families
-                if name in CONTRASTS
+                f"{name}: no slope, but {contrast.words}."
+                for name, part in means.groupby("family", sort=False)
+                if (contrast := contrast_of(str(name), part["level"]))
             ),
             (
                 "The templates of a base have the same targets and fillers at all levels. Slope:"

@@ -10,15 +10,7 @@ from worldprobe.benchmarks.ewok.analysis.panel import build_panel
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
 from worldprobe.benchmarks.ewok.vocabulary import FAMILY
 from worldprobe.errors import UserError
-
-#: Families whose levels are kinds, not amounts: what a slope would be for others is a sum of levels
-#: by these weights, less a number. Of ``belief``, who always says where the thing is, or always
-#: where it was put, has one half over both kinds of change; of ``distraction``, the second sentence
-#: is compared with a neutral one.
-KINDS: dict[str, tuple[dict[int, float], float]] = {
-    "belief": ({1: 0.5, 2: 0.5}, 0.5),
-    "distraction": ({1: -1.0, 2: 1.0}, 0.0),
-}
+from worldprobe_lab.contracts import Contrast, contrast_of
 
 
 def measure_families(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
@@ -27,7 +19,7 @@ def measure_families(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFr
 
     The levels of a base have the same targets and fillers. So the slope is within bases: of
     accuracy on the level by least squares in each base and version, then their mean; a contrast
-    (``KINDS``) likewise. Bases are random factors (``analysis.clusters``); versions are not, as
+    (``CONTRASTS``) likewise. Bases are random factors (``analysis.clusters``); versions are not, as
     each base is filled on its own.
 
     Args:
@@ -77,7 +69,7 @@ def measure_families(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFr
             )
             tables.append(block(str(family), level, at_level, here))
         within = accuracy[:, of_family], levels, base, rows["version"].to_numpy()
-        slopes, owner = slopes_within(*within, KINDS.get(str(family)))
+        slopes, owner = slopes_within(*within, contrast_of(str(family), levels))
         tables.append(block(str(family), np.nan, crossed_means(slopes, owner), of_family))
     return pd.concat(tables, ignore_index=True).astype({"level": "Int64"})
 
@@ -87,7 +79,7 @@ def slopes_within(
     level: np.ndarray,
     base: np.ndarray,
     version: np.ndarray,
-    kinds: tuple[dict[int, float], float] | None = None,
+    contrast: Contrast | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Least-squares slopes on the level within each base and version that has two levels; or sums
     of levels, where all that have a weight are there.
@@ -97,7 +89,7 @@ def slopes_within(
         level: of each value, shape (n,).
         base: its base, shape (n,).
         version: its version, shape (n,).
-        kinds: weights of levels, and what is taken from their sum.
+        contrast: in place of the slope.
 
     Returns:
         The slopes, shape (series, cells), missing where a value of the cell is; and the base of
@@ -120,18 +112,20 @@ def slopes_within(
     )
     for number in range(cell.max() + 1):
         positions = np.flatnonzero(cell == number)
-        if kinds is not None:
-            weights, constant = (
-                np.array([kinds[0].get(at, 0.0) for at in level[positions]]),
-                kinds[1],
-            )
-            is_whole = {*kinds[0]} <= {*level[positions]}
-        else:
-            from_mean = level[positions] - level[positions].mean()
-            is_whole = bool(from_mean.any())
-            weights, constant = from_mean / max((from_mean**2).sum(), 1e-300), 0.0
-        if is_whole:
-            used = np.flatnonzero(weights)
-            slopes.append(values[:, positions[used]] @ weights[used] - constant)
+        weights, minus = _weights(level[positions], contrast)
+        if weights.any():
+            used = np.flatnonzero(weights) if contrast else slice(None)
+            slopes.append(values[:, positions[used]] @ weights[used] - minus)
             owner.append(base[positions[0]])
     return np.array(slopes).reshape(len(owner), len(values)).T, np.array(owner, dtype=int)
+
+
+def _weights(level: np.ndarray, contrast: Contrast | None) -> tuple[np.ndarray, float]:
+    """By what the values of a cell are multiplied, and what is taken from their sum; all 0 where
+    the cell lacks a level.
+    """
+    if contrast is None:
+        from_mean = level - level.mean()
+        return from_mean / max((from_mean**2).sum(), 1e-300), 0.0
+    is_whole = {*contrast.weights} <= {*level}
+    return np.array([contrast.weights.get(at, 0.0) * is_whole for at in level]), contrast.minus
