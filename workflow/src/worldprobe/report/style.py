@@ -696,7 +696,7 @@ def with_identity(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 def are_rules(frame: pd.DataFrame) -> pd.Series[bool]:
     """Which rows of ``with_identity`` are of rules beside models: these are thin and grey."""
     is_rule = frame["family"] == RULE_FAMILY
-    return is_rule & ~is_rule.all()
+    return is_rule & (not is_rule.all())
 
 
 def write(figure: Figure, csv: str, paths: Sequence[Path | str]) -> None:
