@@ -10,7 +10,9 @@ import pytest
 
 from simulated_judgements import simulate_judgements
 from worldprobe.contracts import validate
+from worldprobe.report.model_names import Roster
 from worldprobe_lab.contracts import FamilyLevels
+from worldprobe_lab.families import family_accuracy
 from worldprobe_lab.levels import measure_families
 
 LEVELS = (0, 1, 2)
@@ -102,3 +104,13 @@ def test_kinds_are_contrasted_and_who_ignores_what_the_person_knows_has_nothing_
     assert [slope_of(belief, name)["mean"] for name in readers] == [0.0, 0.0, 0.5]
     distraction = measure_families(judgements, items.assign(family="distraction"))
     assert [slope_of(distraction, name)["mean"] for name in readers] == [-1.0, 1.0, 0.0]
+
+
+def test_a_family_of_somebody_elses_with_the_same_name_and_other_levels_has_a_slope():
+    judgements, items = judged(0, {"m": (1.0, 1.0, 0.0)}, n_bases=4)
+    theirs = items.assign(family="belief", level=items["level"] + 2)
+    table = measure_families(judgements, theirs)
+    assert slope_of(table, "m")["mean"] == -0.5
+    notes = " ".join(family_accuracy(table, Roster({})).notes)
+    assert "belief: 2, 3, 4." in notes
+    assert "no slope" not in notes

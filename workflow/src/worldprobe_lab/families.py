@@ -110,6 +110,8 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
         roster: names and order of the models.
         eval_type: way of asking.
     """
+    from worldprobe_lab.levels import KINDS, kinds_of  # SciPy, which Snakemake need not load
+
     rows = pick_levels(levels, eval_type)
     means = rows[rows["level"].notna()]
     means = means.assign(place=means.groupby("family")["level"].rank(method="dense").astype(int))
@@ -136,12 +138,16 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
             "n_items",
         ]
     ]
-    at = {
-        family: ", ".join(map(str, sorted(part["level"].unique())))
-        for family, part in means.groupby("family")
+    at = {family: sorted(part["level"].unique()) for family, part in means.groupby("family")}
+    contrasts = [family for family in families if kinds_of(family, at[family])]
+    names = {
+        family: name
+        for family, name in LEVEL_NAMES.items()
+        if family not in KINDS or family in contrasts
     }
     descriptions = [
-        f"{family}: {at[family]}" + (f" ({LEVEL_NAMES[family]})" if family in LEVEL_NAMES else "")
+        f"{family}: {', '.join(map(str, at[family]))}"
+        + (f" ({names[family]})" if family in names else "")
         for family in families
     ]
     return Sheet(
@@ -162,11 +168,7 @@ def family_accuracy(levels: pd.DataFrame, roster: Roster, eval_type: str = "logp
         ),
         notes=(
             f"Levels are {'; '.join(descriptions)}.",
-            *(
-                f"{name}: no slope, but {CONTRASTS[name]}."
-                for name in families
-                if name in CONTRASTS
-            ),
+            *(f"{name}: no slope, but {CONTRASTS[name]}." for name in contrasts),
             (
                 "The templates of a base have the same targets and fillers at all levels. Slope:"
                 " change of accuracy per level, by least squares within bases. Interval and"

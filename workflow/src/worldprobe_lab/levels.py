@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
@@ -19,6 +21,18 @@ KINDS: dict[str, tuple[dict[int, float], float]] = {
     "belief": ({1: 0.5, 2: 0.5}, 0.5),
     "distraction": ({1: -1.0, 2: 1.0}, 0.0),
 }
+#: Our levels of these: a family of somebody else's with the same name may count something.
+_LEVELS = {"belief": range(4), "distraction": range(3)}
+
+
+def kinds_of(family: str, levels: Iterable[float]) -> tuple[dict[int, float], float] | None:
+    """The weights of ``KINDS``; None of a family that is none of ours, or has other levels.
+
+    >>> kinds_of("belief", [0, 1, 2]) == KINDS["belief"], kinds_of("belief", [1, 2, 3, 4])
+    (True, None)
+    """
+    is_ours = {*levels} <= {*_LEVELS.get(family, ())}
+    return KINDS[family] if is_ours else None
 
 
 def measure_families(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
@@ -77,7 +91,7 @@ def measure_families(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFr
             )
             tables.append(block(str(family), level, at_level, here))
         within = accuracy[:, of_family], levels, base, rows["version"].to_numpy()
-        slopes, owner = slopes_within(*within, KINDS.get(str(family)))
+        slopes, owner = slopes_within(*within, kinds_of(str(family), levels))
         tables.append(block(str(family), np.nan, crossed_means(slopes, owner), of_family))
     return pd.concat(tables, ignore_index=True).astype({"level": "Int64"})
 
