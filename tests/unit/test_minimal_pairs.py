@@ -507,6 +507,10 @@ def test_items_may_stand_in_the_file_itself(tmp_path: Path) -> None:
     assert inline.definition is not None
     assert "items" not in inline.definition
     assert facts_of(inline)
-    for changes, said in (({"items": ROWS}, "stand both here"), ({"data": None}, "both missing")):
+    for changes, said in (
+        ({"items": ROWS}, "stand both here"),
+        ({"data": None}, "both missing"),
+        ({"data": None, "items": [{}]}, "has no column noun"),
+    ):
         with pytest.raises(UserError, match=said):
             find(write(tmp_path, "wrong.yaml", **changes))

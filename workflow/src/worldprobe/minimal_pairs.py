@@ -477,7 +477,7 @@ def _check_columns(keys: Keys, text: str, files: Sequence[str], source: Source) 
             problem = f"{key}: {file} has no column {missing}{did_you_mean(missing, list(head))}"
             fix = (
                 f"Choose one of {', '.join(head)}, or write a template such as '{{{{"
-                f" {next(iter(head))} }}}}'."
+                f" {next(iter(head), 'column')} }}}}'."
             )
             raise UserError(where, problem, fix)
 

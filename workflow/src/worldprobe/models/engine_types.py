@@ -6,6 +6,7 @@ The figures are requests to a scheduler, so they err on the large side.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -101,8 +102,11 @@ class LoadedWeights(EngineType):
         ]
 
     def files_state(self, model: Any) -> tuple[Any, ...]:
-        """See ``EngineType.files_state``: names, sizes and times of change."""
-        return checkpoint_of(model.model_dump(), kind=model.kind).state()
+        """See ``EngineType.files_state``: names, sizes and times of change, also that of the inode,
+        which copying with an older date does not set back.
+        """
+        state = checkpoint_of(model.model_dump(), kind=model.kind).state()
+        return tuple((*entry, os.stat(entry[0]).st_ctime_ns) for entry in state)
 
     def needs(
         self, card: Mapping[str, Any], gpu_memory_gb: float = 80.0, work: Workload | None = None

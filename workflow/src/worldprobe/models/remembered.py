@@ -24,6 +24,8 @@ from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import processor
 from worldprobe.models.engine import Engine, EngineFacts, Prompt
 
+#: Beginnings of variables that say which devices, instructions and kernels compute.
+VARIABLES = ("CUDA_VISIBLE_DEVICES", "ATEN_", "DNNL_", "ONEDNN_", "MKL_", "VLLM_")
 #: Packages that load models; what one is found to be may change with them.
 PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "peft", "accelerate", "vllm")
 
@@ -78,13 +80,16 @@ def open_remembered(
         load: loads it.
     """
     depends: list[Any] = [options, state, _packages(), code, processor(), list(gpus)]
-    depends.append(os.environ.get("CUDA_VISIBLE_DEVICES"))
+    depends.append(
+        {key: os.environ[key] for key in sorted(os.environ) if key.startswith(VARIABLES)}
+    )
     digest = hashlib.sha256(json.dumps(depends).encode()).hexdigest()[:32]
     note = root / f"loaded-{digest}.json"
     try:
         stated: dict[str, Any] = json.loads(note.read_bytes())
         facts = EngineFacts(**{**stated, "ends": tuple(stated["ends"])})
-    except (OSError, ValueError, KeyError, TypeError):
+        json.dumps([facts.identity(), facts.process()])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         engine = load()
         write_text(note, json.dumps(asdict(engine.facts)) + "\n")
         return engine

@@ -112,6 +112,7 @@ def why_left_out(sentence: CitedSentence, tables: Tables) -> str:
     """The condition of a sentence that fails, or an empty string."""
     if not sentence.cells:
         return "it has no number of a table"
+    is_off = any(_is_off(frame) for _, frame in tables.values())
     for text, cell in sentence.cells:
         if cell.table not in tables:
             return f"table {cell.table} is not printed"
@@ -121,9 +122,11 @@ def why_left_out(sentence: CitedSentence, tables: Tables) -> str:
         if not equals(text, cell.value(frame)):
             return f"{text} is not what table {cell.table} has"
         rows = cell.rows(frame)
+        if _are_few(rows):
+            return f"its interval is from fewer than {FEWEST} clusters"
         if cell.what == "cell" and (why := _why_not(rows.iloc[0], sentence)):
             return why
-        if _is_off(frame) and not _is_untrained(rows):
+        if is_off and not _is_untrained(rows):
             return "an untrained control is not at chance"
     return ""
 
@@ -132,15 +135,22 @@ def _why_not(row: pd.Series[str], sentence: str) -> str:
     """Why nothing is said of a row, or an empty string."""
     if not row.get("ci_low", ""):
         return "it has no interval"
-    if float(row.get("n_clusters") or FEWEST) < FEWEST:
-        return f"its interval is from fewer than {FEWEST} clusters"
     if STANDING["near ties"] in row.get("against", "") or "near ties" in row.get("finding", ""):
         return "near ties decide"
     if "p" in row.index and not row.get("p_holm"):
         return "it is not corrected for the number of comparisons"
-    if " is better than " in sentence and float(row.get("p_holm") or 0) >= CORRECTED:
+    holm = pd.to_numeric(row.get("p_holm", "0"), errors="coerce")
+    if any(verb in sentence for verb in (" is better than ", " beats ")) and not holm < CORRECTED:
         return "the difference does not hold after Holm's correction"
     return ""
+
+
+def _are_few(rows: pd.DataFrame) -> bool:
+    """Whether one of the rows that a number is from has an interval from few clusters."""
+    if not {"ci_low", "n_clusters"} <= set(rows.columns):
+        return False
+    n_clusters = pd.to_numeric(rows["n_clusters"], errors="coerce")
+    return bool(((rows["ci_low"] != "") & (n_clusters < FEWEST)).any())
 
 
 def _is_untrained(rows: pd.DataFrame) -> bool:

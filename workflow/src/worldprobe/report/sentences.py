@@ -74,8 +74,8 @@ class CitedCell:
         rows = rows[rows[self.column] != ""]
         if self.what == "count":
             return float(len(rows))
-        numbers = rows[self.column].astype(float)
-        return self.factor * float(numbers.mean())
+        numbers = pd.to_numeric(rows[self.column], errors="coerce")  # a cell may be edited
+        return self.factor * float(numbers.mean(skipna=False))
 
 
 def equals(text: str, value: float) -> bool:

@@ -117,11 +117,14 @@ BETTER = CitedSentence(
         ("means", 0, {}, ""),
         ("means", 0, {"ci_low": "", "ci_high": ""}, "no interval"),
         ("means", 0, {"n_clusters": "5"}, "fewer than 6 clusters"),
+        ("means", 0, {"mean": "0,610"}, "0.610 is not what table means has"),
+        ("means", 0, {"n_clusters": "thirty"}, ""),
         ("means", 0, {"against": "most targets are near ties"}, "near ties"),
         ("means", 0, {"mean": "0.62"}, "0.610 is not what table means has"),
         ("means", 1, {"against": "above"}, "untrained control is not at chance"),
         ("pairs", 0, {}, ""),
         ("pairs", 0, {"p_holm": "0.06"}, "Holm's correction"),
+        ("pairs", 0, {"p_holm": "0,02"}, "Holm's correction"),
         ("pairs", 0, {"p_holm": ""}, "not corrected"),
         ("pairs", 0, {"finding": "most targets are near ties"}, "near ties"),
     ],
@@ -132,6 +135,19 @@ def test_a_sentence_whose_condition_fails_is_left_out(table, row, cells, reason)
         tables[table][1].loc[row, column] = value
     why = why_left_out(OF_ANT if table == "means" else BETTER, tables)
     assert reason in why if reason else not why
+
+
+def test_what_makes_one_mean_doubtful_is_asked_of_every_table_and_of_numbers_of_rows():
+    """Three models of five clusters "beat their strongest baseline", and differences were printed
+    beside an untrained control above chance.
+    """
+    tables = {"means": ("means.csv", MEANS.copy()), "pairs": ("pairs.csv", PAIRS.copy())}
+    tables["means"][1].loc[1, "against"] = "above"
+    assert "untrained control" in why_left_out(BETTER, tables)
+    pairs = PAIRS.assign(n_clusters="5")
+    counted = CitedSentence(f"{quote_rows(1, 'pairs', 'difference', 'count', model_a='ant')} of 1.")
+    assert "fewer than 6 clusters" in why_left_out(counted, {"pairs": ("pairs.csv", pairs)})
+    assert not why_left_out(counted, {"pairs": ("pairs.csv", PAIRS)})
 
 
 def test_a_sentence_without_a_number_or_whose_table_is_not_printed_is_left_out():

@@ -34,7 +34,8 @@ from worldprobe.benchmarks.ewok.vocabulary import FAMILY, slot_class
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
 
-_WORD = re.compile(r"\{[^}]*\}|[\w'’-]+")
+#: Slots, numbers, the 's of what is somebody's, and words.
+_WORD = re.compile(r"\{[^}]*\}|\d+(?:[.,:]\d+)+|'s\b|[\w-]+(?:'(?!s\b)[\w-]+)*")
 _NEGATIONS = {
     *("not", "no", "none", "nobody", "nothing", "nowhere", "never", "cannot"),
     *("without", "neither", "nor"),
@@ -429,8 +430,8 @@ def _context_pairs(pattern: str, probe: Probe, segment: Segment, rules: Rules) -
 def contrast(context: str, other: str) -> str:
     """How two contexts differ, where the materials do not say it: by the same words in another
     order (``variable swap``: what is said of two things changes places), by a negation in what one
-    side alone says, by one word or phrase (``antonym``; at most three words on either side), or
-    otherwise.
+    side alone says, by one word or phrase (``antonym``; from the first word that differs to the
+    last one at most three on either side), or otherwise.
 
     >>> contrast("{agent1} is out and {agent2} in", "{agent1} is in and {agent2} out")
     'variable swap'
@@ -442,7 +443,7 @@ def contrast(context: str, other: str) -> str:
     ... )
     ('negation', 'other')
     """
-    sides = [_WORD.findall(text.lower()) for text in (context, other)]
+    sides = [_WORD.findall(text.lower().replace("’", "'")) for text in (context, other)]
     if sorted(sides[0]) == sorted(sides[1]):
         return "variable swap"
     blocks = [
@@ -454,7 +455,9 @@ def contrast(context: str, other: str) -> str:
     others = [word for _, _, _, low, high in blocks for word in sides[1][low:high]]
     if any(map(is_negation, own)) != any(map(is_negation, others)):
         return "negation"
-    return "antonym" if 0 < len(own) <= 3 and 0 < len(others) <= 3 else "other"
+    (_, low, _, low_other, _), (_, _, high, _, high_other) = blocks[0], blocks[-1]
+    is_short = max(high - low, high_other - low_other) <= 3
+    return "antonym" if own and others and is_short else "other"
 
 
 def is_negation(word: str) -> bool:
@@ -463,7 +466,7 @@ def is_negation(word: str) -> bool:
     >>> is_negation("nobody"), is_negation("doesn't"), is_negation("nose")
     (True, True, False)
     """
-    return word in _NEGATIONS or word.endswith("n't")
+    return word in _NEGATIONS or "n't" in word
 
 
 def contrast_label(label: str | None, rules: Rules) -> str | None:
