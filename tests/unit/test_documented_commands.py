@@ -32,7 +32,7 @@ DOCUMENTS = [
     "config/README.md",
     "results/README.md",
     "resources/materials/README.md",
-    "resources/materials/ewok-builtin-3/README.md",
+    "resources/materials/ewok-builtin-4/README.md",
 ]
 #: What a line of a block begins with, if it is a command.
 PROGRAMS = (
