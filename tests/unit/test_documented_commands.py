@@ -172,6 +172,7 @@ def write_babylm_data(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", RUN)
+@pytest.mark.long
 def test_commands_run_one_after_the_other(name: str, place: Path) -> None:
     for step in RUN[name]:
         words = words_of(step)

@@ -80,6 +80,7 @@ def test_every_step_is_printed_as_the_command_that_it_is(evaluation):
     assert generated["out"] == evaluation[0] / "worldsense" / "trials.parquet"
 
 
+@pytest.mark.long
 def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
     from worldprobe.benchmarks.ewok.contracts import Judgements
 

@@ -208,6 +208,7 @@ def test_every_template_yields_ten_different_items_on_its_own(templates, sampled
     assert not sampled.duplicated(["domain", "meta_template", "template", *TEXTS]).any()
 
 
+@pytest.mark.long
 def test_sentences_have_a_capital_and_a_full_stop_and_a_text_has_one_or_a_context_up_to_three(
     items, sampled
 ):
