@@ -145,7 +145,7 @@ def slot_class(slot: str) -> str:
     >>> slot_class("object1:large=true"), slot_class("agent2"), slot_class("nonword_from_object1")
     ('object', 'agent', 'nonword')
     """
-    return re.split(r"\d|:|_from_", slot, maxsplit=1)[0]
+    return re.split(r"\d|:|_from_", slot, maxsplit=1)[0].rpartition(" ")[2]
 
 
 PARADIGMS = ("logprobs", "likert", "choice")
