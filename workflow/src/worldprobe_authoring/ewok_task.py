@@ -104,7 +104,7 @@ def task_files(
         task,
         BENCHMARK,
         list(rows["task"].unique()),
-        _COLUMNS,
+        {**_COLUMNS, "target_delimiter": joint(rows["context1"].iloc[0])},
         functions,
         _metrics(sorted(rows["domain"].unique())),
         AGGREGATED,

@@ -24,7 +24,7 @@ from worldprobe.benchmarks.ewok.analysis.judge import Judged, judge_responses, j
 from worldprobe.benchmarks.ewok.analysis.summarize import item_means
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.scoring import FREE, PAPER, load_prompts, presentations
-from worldprobe.benchmarks.ewok.vocabulary import DESIGN, Way, way_of
+from worldprobe.benchmarks.ewok.vocabulary import DESIGN, Way, joint, way_of
 from worldprobe.contracts import read_table
 from worldprobe.contracts.results import ALL
 from worldprobe.inference.dialogue import first_numeral
@@ -52,7 +52,11 @@ def ewok_logprobs(items: str, tokenizer: str, bos: str = "auto") -> Task:
     texts = _by_item(table.set_index("item_id")[["context1", "context2", "target1", "target2"]])
     asked = [(item, target, context) for item in texts for target in (1, 2) for context in (1, 2)]
     queries = [
-        Loglikelihood(texts[item][f"context{context}"], texts[item][f"target{target}"])
+        Loglikelihood(
+            texts[item][f"context{context}"],
+            texts[item][f"target{target}"],
+            joint(texts[item]["context1"]),
+        )
         for item, target, context in asked
     ]
     samples = []

@@ -16,7 +16,7 @@ import pandas as pd
 from pydantic import Field
 
 from worldprobe.benchmarks.ewok.study import PROMPTS, prompt_file
-from worldprobe.benchmarks.ewok.vocabulary import Way, normalize_text
+from worldprobe.benchmarks.ewok.vocabulary import Way, joint, normalize_text
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.inference.dialogue import NO_REPLY, Exchange, OneRound, converse, first_numeral
 from worldprobe.inference.requests import near_tie_of, run_requests
@@ -219,7 +219,9 @@ def item_queries(
     texts = {name: items[name].tolist() for name in ITEM_COLUMNS[1:]}
     wanted = [
         Loglikelihood(
-            texts[f"context{context}"][row] if context else "", texts[f"target{target}"][row]
+            texts[f"context{context}"][row] if context else "",
+            texts[f"target{target}"][row],
+            joint(texts["context1"][row]),
         )
         for row in range(len(items))
         for target, context in asked
