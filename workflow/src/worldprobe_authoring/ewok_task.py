@@ -15,6 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.canaries import is_protected
+from worldprobe.benchmarks.ewok.vocabulary import joint
 from worldprobe.provenance import canary_comments
 from worldprobe_authoring import task_folders
 

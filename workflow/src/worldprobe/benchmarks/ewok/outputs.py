@@ -113,7 +113,7 @@ def downloads(study: Study) -> dict[str, str]:
     packages = [
         name
         for name, source in block["baselines"].items()
-        if isinstance(source, str) and source.startswith("pkg:")
+        if isinstance(source, str) and source.startswith("pkg:") and name in baselines(study)
     ]
     return {
         **{file: file for file in needed if file in listed},

@@ -32,8 +32,8 @@ class Language(Block):
     """Its name in English."""
 
     ends: Annotated[str, Field(min_length=1)] = ".!?"
-    """What may end a sentence; one without gets the first of these. Behind a full-width one no blank
-    stands before the next sentence."""
+    """What may end a sentence; one without gets the first of these. Behind a full-width one stands
+    no blank."""
 
     capital: bool = True
     """Whether a sentence begins with a capital letter."""
