@@ -105,7 +105,7 @@ def task_files(
         task,
         BENCHMARK,
         list(rows["task"].unique()),
-        {**_COLUMNS, "target_delimiter": joint(rows["context1"].iloc[0])},
+        {**_COLUMNS, "target_delimiter": joint(items["context1"].iloc[0])},
         functions,
         _metrics(sorted(rows["domain"].unique())),
         AGGREGATED,

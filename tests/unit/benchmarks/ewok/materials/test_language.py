@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.ewok import frequency
@@ -18,6 +19,7 @@ from worldprobe.benchmarks.ewok.study import baselines, prompt_set, stated_langu
 from worldprobe.errors import UserError
 from worldprobe.inference.dialogue import first_numeral
 from worldprobe.paths import EDITIONS
+from worldprobe.report.sheet import Sheet, text_column
 
 SPANISH, CHINESE = (
     read_materials(str(EDITIONS[name]), RIGHT) for name in ("builtin-es", "builtin-zh")
@@ -217,3 +219,12 @@ def test_slots_of_another_language_are_checked_like_english_ones(foreign):
     materials = foreign.read()
     check_materials(materials)
     assert "there is no fillers/filler-objekt.csv" in materials.problems.errors()[0].problem
+
+
+def test_a_table_in_latex_says_what_chinese_needs():
+    def latex(text):
+        frame = pd.DataFrame({"context": [text]})
+        return Sheet("Items", frame, (text_column("Context", "context"),)).to_latex("items")
+
+    assert latex("箱子很重。").startswith("% needs \\usepackage{ctex}")
+    assert "ctex" not in latex("La caja pesa mucho.")

@@ -273,6 +273,15 @@ def words(text: str) -> list[str]:
     return [word for piece in pieces if (word := piece.strip(EDGES))]
 
 
+def is_wide(text: str) -> bool:
+    """Whether a text has Chinese characters, which are two letters wide.
+
+    >>> is_wide("一个箱子"), is_wide("una caja")
+    (True, False)
+    """
+    return bool(_HAN.search(text))
+
+
 def split_han(text: str) -> list[str]:
     """The words of a text without blanks; Chinese characters are split into words by wordfreq's
     list, so that the product of their frequencies is the highest.
