@@ -23,7 +23,7 @@ from inspect_ai.solver import TaskState, generate
 from worldprobe.benchmarks.ewok.analysis.judge import Judged, judge_responses, judge_target_scores
 from worldprobe.benchmarks.ewok.analysis.summarize import item_means
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.benchmarks.ewok.scoring import FREE, PAPER, load_prompts, presentations
+from worldprobe.benchmarks.ewok.scoring import FREE, PAPER, load_prompts, presentations, prompts_of
 from worldprobe.benchmarks.ewok.vocabulary import DESIGN, Way, joint, way_of
 from worldprobe.contracts import read_table
 from worldprobe.contracts.results import ALL
@@ -112,7 +112,7 @@ def ewok_likert(items: str, shots: str = "two", prompts: str = PAPER) -> Task:
 
 def _task(path: str, way: Way, prompts: str) -> Task:
     way_of(way.name)
-    items, prompt = read_table(path, Items), load_prompts(prompts)[way.paradigm]
+    items, prompt = read_table(path, Items), load_prompts(prompts_of(path, prompts))[way.paradigm]
     facts = _facts(items)
     samples = [
         Sample(

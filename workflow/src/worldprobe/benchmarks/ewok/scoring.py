@@ -15,8 +15,10 @@ from typing import Annotated, Any, ClassVar
 import pandas as pd
 from pydantic import Field
 
+from worldprobe.benchmarks.ewok.materials.language import language_of
 from worldprobe.benchmarks.ewok.study import PROMPTS, prompt_file
 from worldprobe.benchmarks.ewok.vocabulary import Way, joint, normalize_text
+from worldprobe.contracts import read_provenance
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.inference.dialogue import NO_REPLY, Exchange, OneRound, converse, first_numeral
 from worldprobe.inference.requests import near_tie_of, run_requests
@@ -170,6 +172,13 @@ def load_prompts(name: str = PAPER) -> dict[str, Prompt]:
     source = read_yaml(path)
     prompts = parse(Prompts, source.document, [source])
     return {paradigm: prompt for paradigm, prompt in prompts if prompt is not None}
+
+
+def prompts_of(items: Path | str, name: str) -> str:
+    """The set of prompts that items are asked by: where the paper's are named, those of the items'
+    language.
+    """
+    return language_of(read_provenance(Path(items)).details).prompts if name == PAPER else name
 
 
 ITEM_COLUMNS = ["item_id", "context1", "context2", "target1", "target2"]

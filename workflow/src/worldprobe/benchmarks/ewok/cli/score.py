@@ -166,9 +166,7 @@ def read_conditions(
         UserError: an unreadable table, unknown prompts, or a number of values that is neither one
             nor one per table.
     """
-    from worldprobe.benchmarks.ewok.materials.language import language_of
-    from worldprobe.benchmarks.ewok.scoring import PAPER, load_prompts
-    from worldprobe.contracts import read_provenance
+    from worldprobe.benchmarks.ewok.scoring import load_prompts, prompts_of
 
     for option, values in options.items():
         if len(values) not in (1, len(paths)):
@@ -179,8 +177,7 @@ def read_conditions(
     )
     conditions = []
     for path, (name, swap, chat, thoughts, limit) in zip(paths, per_table, strict=True):
-        if name == PAPER:
-            name = language_of(read_provenance(path).details).prompts
+        name = prompts_of(path, name)
         prompts = load_prompts(name)
         for paradigm in sorted(set(paradigms) - set(prompts)):
             raise UserError(
