@@ -228,7 +228,7 @@ def rehearsal_note(provenance: Provenance, roster: Roster) -> str:
 
 def language_note(provenance: Provenance, roster: Roster) -> str:
     """The sentence on items that are not in English, or an empty string."""
-    name = provenance.details.get("language")
+    name = provenance.details.get("items_in")
     return (
         f"The items are in {name}; baselines and references that know English alone are left out."
         if name

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.ewok import frequency
+from worldprobe.benchmarks.ewok.analysis.provenances import kinds_of
+from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials.check import check_materials
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates, contrast
 from worldprobe.benchmarks.ewok.materials.filling import Filling, fill_rows, items_table
@@ -16,9 +18,13 @@ from worldprobe.benchmarks.ewok.materials.opened import ready_templates
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.benchmarks.ewok.scoring import item_queries, load_prompts
 from worldprobe.benchmarks.ewok.study import baselines, prompt_set, stated_language
+from worldprobe.contracts import read_table, write_table
 from worldprobe.errors import UserError
 from worldprobe.inference.dialogue import first_numeral
 from worldprobe.paths import EDITIONS
+from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Roster
+from worldprobe.report.origins import notes
 from worldprobe.report.sheet import Sheet, text_column
 
 SPANISH, CHINESE = (
@@ -228,3 +234,13 @@ def test_a_table_in_latex_says_what_chinese_needs():
 
     assert latex("箱子很重。").startswith("% needs \\usepackage{ctex}")
     assert "ctex" not in latex("La caja pesa mucho.")
+
+
+def test_every_number_says_that_its_items_are_not_in_english(item_table, tmp_path):
+    path = tmp_path / "judged.parquet"
+    write_table(
+        read_table(item_table, Items), Items, path, Provenance(details={"items_in": "Thai"})
+    )
+    details = kinds_of([item_table, path])
+    assert notes(Provenance(details=details), Roster({}))[0].startswith("The items are in Thai;")
+    assert notes(Provenance(details=kinds_of([item_table])), Roster({})) == []

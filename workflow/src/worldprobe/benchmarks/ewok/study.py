@@ -149,7 +149,8 @@ def baselines(study: Study) -> list[str]:
     package brings or trains, which know English alone.
     """
     chosen = study["ewok"]["baselines"]
-    if stated_language(study["ewok"]["materials"]["source"]):
+    stated = stated_language(study["ewok"]["materials"]["source"])
+    if stated.get("language", "en") != "en":
         is_own = {"word2vec": chosen["word2vec"]["enabled"] and chosen["word2vec"]["vectors"]}
         is_own |= {"sentence_vectors": chosen["sentence_vectors"]}
         return [

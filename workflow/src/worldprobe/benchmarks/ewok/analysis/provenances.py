@@ -74,7 +74,7 @@ def kinds_of(paths: Sequence[Path]) -> dict[str, Any]:
 
     Returns:
         ``{"kinds": {model: measure}, "flags": {model: {way of asking: {"of": number of answers,
-        flag: number}}}, "language": its name}``; what is empty is left out.
+        flag: number}}}, "items_in": its name}``; what is empty is left out.
     """
     language = ""
     kinds: dict[str, str] = {}
@@ -84,7 +84,7 @@ def kinds_of(paths: Sequence[Path]) -> dict[str, Any]:
         if made.kind and made.model:
             kinds[made.model] = describe_kind(made.kind, made.details.get("pseudo_log_likelihood"))
         kinds |= made.details.get("kinds", {})
-        language = made.details.get("language", language)
+        language = made.details.get("items_in", language)
         if made.model and (facts := _flags(made.details)):
             flags.setdefault(made.model, {}).update(facts)
         for model, ways in made.details.get("flags", {}).items():
@@ -92,7 +92,7 @@ def kinds_of(paths: Sequence[Path]) -> dict[str, Any]:
     by_kind: dict[str, Any] = {
         "kinds": dict(sorted(kinds.items())),
         "flags": dict(sorted(flags.items())),
-        "language": language,
+        "items_in": language,
     }
     return {name: facts for name, facts in by_kind.items() if facts}
 

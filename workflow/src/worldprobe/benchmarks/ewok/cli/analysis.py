@@ -282,7 +282,7 @@ def judge(
             engine=source.engine,
             kind=source.kind,
             details=judged.details
-            | ({} if language.is_english else {"language": language.name})
+            | ({} if language.is_english else {"items_in": language.name})
             | {key: source.details[key] for key in OF_MODEL if key in source.details},
         )
         finished.append((validate(judged.table, Judgements), destination, provenance))

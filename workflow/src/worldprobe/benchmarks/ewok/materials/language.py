@@ -76,8 +76,9 @@ class Language(Block):
         return self.language == "en"
 
     def details(self) -> dict[str, Any]:
-        """What tables made of the materials state of it; nothing for English."""
-        return {} if self.is_english else {"language": self.model_dump(exclude_defaults=True)}
+        """What tables made of the materials state of it; nothing for plain English."""
+        stated = self.model_dump(exclude_defaults=True)
+        return {"language": stated} if stated else {}
 
     def sentence(self, text: str) -> str:
         """The text as this language spells it, with an end."""
