@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import pandas as pd
-from wordfreq import top_n_list
+from wordfreq import available_languages, top_n_list
 
 from worldprobe.benchmarks.ewok.frequency import words
 from worldprobe.benchmarks.ewok.materials.check import check_materials, warn_of_few_fillers
@@ -521,7 +521,9 @@ def check_giveaways(
         problems: where warnings go; they name template ids only.
         language: of the templates; in others than English the hundred commonest words tell nothing.
     """
-    empty = _EMPTY if language.is_english else frozenset(top_n_list(language.language, 100))
+    empty = _EMPTY
+    if not language.is_english and language.language in available_languages():
+        empty = frozenset(top_n_list(language.language, 100))
     columns = [templates[column].tolist() for column in ("template_id", *TEXTS)]
     for template_id, *texts in zip(*columns, strict=True):
         context1, context2, target1, target2 = (dict(_stems(text, empty)) for text in texts)

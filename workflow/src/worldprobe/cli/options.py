@@ -223,8 +223,9 @@ Samples = Annotated[Path, Parameter(help="folder that was lm-eval's --output_pat
 MaterialsPlace = Annotated[
     Place,
     Parameter(
-        help="builtin (our own, third edition), builtin@1 to builtin@4 (a given edition), a folder"
-        " in EWoK's official layout, or a .zip file of one"
+        help="builtin (our own, third edition), builtin@1 to builtin@4 (a given edition),"
+        " builtin-es, builtin-zh (Spanish, Chinese), a folder in EWoK's official layout, or a .zip"
+        " file of one"
     ),
 ]
 Password = Annotated[

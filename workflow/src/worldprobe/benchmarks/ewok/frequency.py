@@ -20,7 +20,7 @@ from pyarrow import csv
 
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS, slot_class
 from worldprobe.errors import UserError
-from worldprobe.log import Progress
+from worldprobe.log import LOGGER, Progress
 
 FIELDS = ("ngram", "year", "match_count", "volume_count")
 BLOCK = 1 << 24
@@ -30,10 +30,13 @@ CONTRACTION = re.compile(r"(?<=\w)(n't|'\w+)$")
 
 def frequencies_of_wordfreq(words: Collection[str], language: str = "en") -> dict[str, float]:
     """Occurrences per billion words of a language, whatever the case; 0 for a word that wordfreq
-    does not know.
+    does not know, and for all words of a language of which it has no list.
     """
-    from wordfreq import get_frequency_dict, word_frequency
+    from wordfreq import available_languages, get_frequency_dict, word_frequency
 
+    if language not in available_languages():
+        LOGGER.warning("wordfreq has no list of the language %s: no word has a frequency", language)
+        return dict.fromkeys(sorted(words), 0.0)
     if language == "zh":  # words are split as this list has them, see ``split_han``
         listed = get_frequency_dict(language)
         return {word: listed.get(word, 0.0) * 1e9 for word in sorted(words)}
@@ -268,6 +271,15 @@ def words(text: str) -> list[str]:
     if _HAN.search(text):
         pieces = [word for piece in pieces for word in split_han(piece)]
     return [word for piece in pieces if (word := piece.strip(EDGES))]
+
+
+def is_wide(text: str) -> bool:
+    """Whether a text has Chinese characters, which are two letters wide.
+
+    >>> is_wide("一个箱子"), is_wide("una caja")
+    (True, False)
+    """
+    return bool(_HAN.search(text))
 
 
 def split_han(text: str) -> list[str]:

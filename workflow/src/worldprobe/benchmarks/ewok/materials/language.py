@@ -1,12 +1,12 @@
-"""The language of materials: how sentences begin, end and are joined, and how words of a sentence
-agree with what fills its slots. English unless the materials' ``language.yml`` says another.
+"""The language of materials: how sentences begin and end, and how words of a sentence agree with
+what fills its slots. English unless the materials' ``language.yml`` says another.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -31,12 +31,9 @@ class Language(Block):
     name: str = "English"
     """Its name in English."""
 
-    join: Literal[" ", ""] = " "
-    """What stands between a context and a target; nothing also says that words are not
-    separated."""
-
     ends: Annotated[str, Field(min_length=1)] = ".!?"
-    """What may end a sentence; one without gets the first of these."""
+    """What may end a sentence; one without gets the first of these. Behind a full-width one stands
+    no blank."""
 
     capital: bool = True
     """Whether a sentence begins with a capital letter."""
@@ -79,8 +76,9 @@ class Language(Block):
         return self.language == "en"
 
     def details(self) -> dict[str, Any]:
-        """What tables made of the materials state of it; nothing for English."""
-        return {} if self.is_english else {"language": self.model_dump(exclude_defaults=True)}
+        """What tables made of the materials state of it; nothing for plain English."""
+        stated = self.model_dump(exclude_defaults=True)
+        return {"language": stated} if stated else {}
 
     def sentence(self, text: str) -> str:
         """The text as this language spells it, with an end."""

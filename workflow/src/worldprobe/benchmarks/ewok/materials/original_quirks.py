@@ -13,6 +13,7 @@ files (Q24). A version with too few fillers gets a warning (Q26).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 from worldprobe.benchmarks.ewok.materials.language import ENGLISH, Language
 
@@ -91,4 +92,5 @@ class Rules:
 
 
 RIGHT = Rules()
-ORIGINAL = Rules(**{kept.name: True for kept in fields(Rules) if kept.metadata})
+_ALL: dict[str, Any] = {kept.name: True for kept in fields(Rules) if kept.metadata}
+ORIGINAL = Rules(**_ALL)
