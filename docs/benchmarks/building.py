@@ -18,7 +18,7 @@ SIZES = {
     "quick": {"models": 300, "items": 100_000},
     "page": {"models": 300, "items": 1_000_000},
 }
-#: Templates of the third edition.
+#: Templates of builtin@3.
 TEMPLATES = 2_497
 
 

@@ -46,6 +46,7 @@ def imported(folder: Path) -> dict[str, str]:
         ("tests", ["requirements.in", "requirements-dev.in"]),
     ],
 )
+@pytest.mark.long
 def test_every_package_that_is_imported_is_asked_for_with_a_version(
     folder: str, locks: list[str]
 ) -> None:

@@ -9,6 +9,8 @@ import sys
 import tokenize
 from pathlib import Path
 
+import pytest
+
 from worldprobe import benchmarks
 from worldprobe.engines import own_names
 
@@ -143,6 +145,7 @@ def test_a_comparison_with_an_engines_name_is_found() -> None:
     assert not goes_by_engine('x = ["torch", "vllm"]', {*own_names()})
 
 
+@pytest.mark.long
 def test_what_an_engine_can_is_asked_of_its_type(repository: Path) -> None:
     """Eight places of the core went by engines' names, and four of the extensions."""
     package = repository / "workflow" / "src"

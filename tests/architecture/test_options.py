@@ -5,6 +5,7 @@ from collections import defaultdict
 from functools import cache
 from itertools import pairwise
 
+import pytest
 from cyclopts import Argument
 
 from worldprobe.cli import build_app
@@ -39,6 +40,7 @@ def kind(argument: Argument) -> str:
     return "word" if found[0] in ("Path", "str", "Literal") else found[0]
 
 
+@pytest.mark.long
 def test_an_option_of_several_commands_means_the_same_in_each() -> None:
     several = {
         option: by_command for option, by_command in options().items() if len(by_command) > 1

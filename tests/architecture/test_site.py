@@ -46,6 +46,7 @@ def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_every_page_is_in_the_menu(site: Path, repository: Path) -> None:
     menu = (site / "index.html").read_text()
     pages = [path.stem for path in (repository / "docs").rglob("*.md")] + [

@@ -245,6 +245,7 @@ def test_items_of_the_official_materials_leave_in_an_encrypted_archive_only(
         dict(read_packed(tmp_path / "items.zip", "word", ""))
 
 
+@pytest.mark.long
 def test_every_released_item_is_recognised_and_none_of_ours(materials, filtered):
     """Of the official materials by both sides of an item together: a target alone may be four words
     that anybody writes.

@@ -67,7 +67,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str]]:
     of all, which is longer than the window.
     """
     table = tmp_path_factory.mktemp("items") / "items.parquet"
-    assert run(f"items build builtin@3 --versions 0 --limit 26 --out {table}") == 0
+    assert run(f"items build builtin@4 --versions 0 --limit 26 --out {table}") == 0
     pairs = [(row.context1, row.target1) for row in read_table(table, Items).itertuples()]
     contexts = " ".join(context for context, _ in pairs * 3)
     return [*pairs, (contexts, pairs[0][1])]

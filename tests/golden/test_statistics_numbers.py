@@ -61,6 +61,7 @@ def test_fixed_effects(study):
 
 
 @pytest.mark.skipif(shutil.which("R") is None, reason="R is not installed")
+@pytest.mark.long
 def test_mixed_model(study):
     table, details = regression.fit_mixed_model(build_design(*study), structure="intercepts")
     np.testing.assert_allclose(

@@ -85,6 +85,7 @@ def test_every_expected_number_comes_out_to_twelve_places(
                 assert abs(ours[column] - numbers[column]) < 1e-12, (measure, key, column)
 
 
+@pytest.mark.long
 def test_every_printed_digit_of_four_tables_comes_out(
     statistics: pd.DataFrame, expected: dict[str, Any]
 ) -> None:

@@ -93,6 +93,7 @@ def show_trials(models, problems, skins, promptings, asked_set="test"):
 
 
 @pytest.mark.parametrize("models", [["silent"], ["silent", "halting", "perfect"]])
+@pytest.mark.long
 def test_trials_of_one_problem_and_one_skin_with_few_answers_have_all_tables_and_figures(models):
     show_trials(models, ["Compl.normal"], ["tall/short"], 1)
 

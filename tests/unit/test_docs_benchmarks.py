@@ -112,6 +112,7 @@ def test_a_table_has_medians_of_rounds_and_goes_to_its_page(
     assert "`docs/benchmarks/scoring.py`; processor: " in shown
 
 
+@pytest.mark.long
 def test_a_study_of_many_models_is_planned(programs: dict[str, ModuleType], tmp_path: Path) -> None:
     building = programs["building"]
     row = building.measured("planning", building.plan(2, tmp_path), tmp_path)

@@ -32,7 +32,7 @@ DOCUMENTS = [
     "config/README.md",
     "results/README.md",
     "resources/materials/README.md",
-    "resources/materials/ewok-builtin-3/README.md",
+    "resources/materials/ewok-builtin-4/README.md",
 ]
 #: What a line of a block begins with, if it is a command.
 PROGRAMS = (
@@ -172,6 +172,7 @@ def write_babylm_data(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", RUN)
+@pytest.mark.long
 def test_commands_run_one_after_the_other(name: str, place: Path) -> None:
     for step in RUN[name]:
         words = words_of(step)

@@ -20,6 +20,7 @@ def run(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
 
 
+@pytest.mark.long
 def test_tables_have_the_columns_of_the_pages(tmp_path: Path) -> None:
     """Quick ones here; the others are run where they are changed."""
     names = ["equal_models", "skins", "equally_good", "interval_of_version", "people_coverage"]
@@ -114,6 +115,7 @@ def test_a_column_with_a_negative_number_is_a_column_of_numbers() -> None:
     assert TABLES["markdown"]([{"n": "-0.09"}]).splitlines()[1] == "|---:|"
 
 
+@pytest.mark.long
 def test_versions_that_are_said_to_differ_by_three_points_do() -> None:
     """They differed by 2.3: the log odds were those of a mean of 0.5."""
     code = (

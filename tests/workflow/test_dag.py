@@ -229,6 +229,7 @@ def test_a_study_with_people_asks_no_model_and_the_papers_way_says_zero_where_it
     assert kinds == {"constant": 0.01, "fast": 0.01, "random": 0.03, "straight_liner": 0.01}
 
 
+@pytest.mark.long
 def test_every_command_of_the_studies_is_one_that_the_real_parser_takes(
     default: subprocess.CompletedProcess[str],
     paper: subprocess.CompletedProcess[str],
@@ -257,6 +258,7 @@ def test_no_command_shows_the_password(
     assert not [line for line in commands(default) + commands(paper) if "--password" in line]
 
 
+@pytest.mark.long
 def test_every_rule_is_part_of_one_of_the_studies(
     snakemake: Snakemake,
     experiment: Snakemake,

@@ -53,6 +53,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_its_models_are_evaluated(place: Path, with_engine: dict[str, str]) -> None:
     command = [sys.executable, "-m", "worldprobe", "evaluate", "any", "--engine", "short"]
     command += ["--benchmark", "words.yaml", "--work", "work"]
@@ -63,6 +64,7 @@ def test_its_models_are_evaluated(place: Path, with_engine: dict[str, str]) -> N
     assert result["benchmarks"]["words"]["mean"] == pytest.approx(2 / 3)
 
 
+@pytest.mark.long
 def test_it_answers_no_prompt_and_takes_no_key_that_it_does_not_name(
     place: Path, with_engine: dict[str, str]
 ) -> None:
@@ -77,6 +79,7 @@ def test_it_answers_no_prompt_and_takes_no_key_that_it_does_not_name(
     assert 'did you mean "short"?' in refused("shirt")
 
 
+@pytest.mark.long
 def test_a_study_on_a_cluster_plans_no_gpu_and_no_download_for_it(
     place: Path,
     with_engine: dict[str, str],

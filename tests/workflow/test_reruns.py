@@ -118,6 +118,7 @@ def edited(clone: Path) -> Callable[[str, str, str], None]:
         os.utime(path, ns=(date, date))
 
 
+@pytest.mark.long
 def test_a_finished_study_does_nothing(planned: Jobs) -> None:
     assert not planned()
 

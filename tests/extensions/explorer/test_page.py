@@ -375,6 +375,7 @@ def test_few_templates_near_the_ceiling_are_not_below_the_others_by_chance():
     assert _p_below(right, np.array([4, 28]), 10_000)[0] == pytest.approx(1 / 8, abs=0.02)
 
 
+@pytest.mark.long
 def test_a_pair_is_named_however_many_are_tested():
     """With 9,999 permutations each, the smallest p of 600 pairs was 0.06 after correction."""
     places = np.arange(1800)

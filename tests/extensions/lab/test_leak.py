@@ -61,6 +61,7 @@ def simulate(rng, gain=0.0, n_pairs=30, n_forms=3, one_name=False, pair_sd=0.0):
 @pytest.mark.parametrize(
     "one_name", [False, True], ids=["filled alike", "one name in all given items"]
 )
+@pytest.mark.long
 def test_the_test_holds_its_level(one_name):
     rng = np.random.default_rng(0)
     found = [compare_forms(*simulate(rng, one_name=one_name), "logprob") for _ in range(N_RUNS)]
@@ -70,6 +71,7 @@ def test_the_test_holds_its_level(one_name):
     assert covered > 1 - RARE
 
 
+@pytest.mark.long
 def test_a_few_very_unlikely_texts_make_no_false_alarms():
     """As they do in a t-test."""
     rng, of_t, of_relabelling = np.random.default_rng(7), [], []
@@ -90,6 +92,7 @@ def test_a_few_very_unlikely_texts_make_no_false_alarms():
     assert np.mean(np.array(of_relabelling) < 0.05) < bound < np.mean(np.array(of_t) < 0.05)
 
 
+@pytest.mark.long
 def test_what_differs_between_pairs_of_concepts_is_no_leak():
     """Half of the pairs are likelier in the given form, half less likely, each with all its
     templates.

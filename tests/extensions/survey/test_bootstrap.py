@@ -26,6 +26,7 @@ def test_holms_correction_is_monotone_and_at_most_one():
     assert found.to_dict() == pytest.approx({"a": 0.09, "b": 0.04, "c": 0.5, "d": 0.09})
 
 
+@pytest.mark.long
 def test_holms_correction_gives_statsmodels_numbers_to_the_last_bit():
     rng = np.random.default_rng(11)
     for size in (1, 2, 7, 200):

@@ -439,6 +439,7 @@ def crowd(questions_of):
     return share_left_out
 
 
+@pytest.mark.long
 def test_exclusion_rates_are_those_that_were_computed_beforehand(crowd) -> None:
     """At 57 trials: of random raters 1.4 % are kept, of the good nobody is left out; binomial
     limits of 50 people.

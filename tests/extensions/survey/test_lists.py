@@ -67,6 +67,7 @@ def test_every_question_is_in_one_list_a_round_and_no_list_has_a_unit_or_a_text_
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.long
 def test_nobody_sees_a_unit_twice(built, name) -> None:
     lists = built[name]
     tests = lists.trials[lists.trials.kind == "test"]

@@ -39,6 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_the_commands_run_one_after_the_other(
     section: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,7 @@ def train(folder, name, *options, architecture="gpt2"):
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "llama"])
+@pytest.mark.long
 def test_a_trained_model_is_an_ordinary_folder_that_prefers_the_right_target(folder, architecture):
     name = f"toy_{architecture}"
     assert (

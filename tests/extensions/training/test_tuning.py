@@ -105,6 +105,7 @@ def test_only_the_answer_and_the_end_count(folder: Path, tuned: Path) -> None:
     assert record["loss"].iloc[0] == pytest.approx(total / number, abs=2e-5)
 
 
+@pytest.mark.long
 def test_the_same_settings_give_the_same_bytes_and_another_seed_others(
     folder: Path, tuned: Path
 ) -> None:

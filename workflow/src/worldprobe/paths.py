@@ -34,7 +34,7 @@ EDITIONS = {
     "builtin-zh": RESOURCES / "materials" / "ewok-builtin-zh",
 }
 #: The edition that ``builtin`` means.
-BUILTIN = "builtin@3"
+BUILTIN = "builtin@4"
 
 RESULTS = "results"
 #: The folder of files from elsewhere (``resources/sources.yaml``).
@@ -73,7 +73,7 @@ def edition(text: str) -> str:
     """The full name of an edition of our own materials; any other place of materials as it is.
 
     >>> edition("builtin"), edition("builtin@1"), edition("mine.zip")
-    ('builtin@3', 'builtin@1', 'mine.zip')
+    ('builtin@4', 'builtin@1', 'mine.zip')
 
     Raises:
         UserError: there is no such edition.
@@ -90,7 +90,7 @@ def edition(text: str) -> str:
 def materials_place(text: str) -> str:
     """The folder or archive of the materials that a word names.
 
-    >>> materials_place("mine.zip"), materials_place("builtin").endswith("ewok-builtin-3")
+    >>> materials_place("mine.zip"), materials_place("builtin").endswith("ewok-builtin-4")
     ('mine.zip', True)
 
     Raises:

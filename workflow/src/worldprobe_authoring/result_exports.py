@@ -35,7 +35,7 @@ def task_name(score: Score) -> str:
 
     >>> task_name(Score("ewok", "social-relations", "accuracy", {}, {}))
     'worldprobe_ewok_social_relations'
-    >>> stated = {"title": "EWoK's method, items builtin@3"}
+    >>> stated = {"title": "EWoK's method, items builtin@4"}
     >>> task_name(Score("ewok", "overall", "accuracy", {}, stated))
     'worldprobe_ewok_method_items_builtin_3'
     """

@@ -361,6 +361,7 @@ def test_a_rule_means_the_same_where_options_stand_in_each_others_place() -> Non
         assert exchanged.meant("Compl", said) == engine._answer(basic.body(text, "Compl"))
 
 
+@pytest.mark.long
 def test_the_other_rules_have_the_accuracy_and_bias_that_they_must_have(asked: Path) -> None:
     assert accuracy_and_bias(asked, "positive/basic") == (0.5, 1.0)
     for rule in ("random", "query"):

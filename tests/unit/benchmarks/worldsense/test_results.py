@@ -62,6 +62,7 @@ def test_each_file_is_of_the_set_whose_trials_it_answers(folder: Path, tmp_path:
     assert set(read_table(pairs, Comparisons)["condition_a"]) == {*SETS}
 
 
+@pytest.mark.long
 def test_responses_to_trials_that_were_made_again_are_found_by_their_trials(
     folder: Path, tmp_path: Path
 ) -> None:

@@ -127,6 +127,7 @@ def test_training_sets_are_nested_and_share_nothing_with_the_test_set(small: pd.
     assert not entities[0] & entities[1]
 
 
+@pytest.mark.long
 def test_the_bytes_are_the_same_for_any_number_of_processes_and_the_layouts_agree(
     tmp_path: Path,
 ) -> None:

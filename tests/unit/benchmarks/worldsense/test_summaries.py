@@ -100,6 +100,7 @@ def mean_of(
     return float(rows["mean"].iloc[0])
 
 
+@pytest.mark.long
 def test_the_summaries_fit_their_contract_and_order_the_models(summaries: pd.DataFrame) -> None:
     validate(summaries, Summaries)
     means = [mean_of(summaries, model, "accuracy") for model in ("GPT4", "middling", "poor")]
@@ -277,6 +278,7 @@ def files(
     return folder
 
 
+@pytest.mark.long
 def test_every_table_is_printed_and_every_figure_drawn(
     summaries: pd.DataFrame, questions: Questions, series: list[AnswerSeries], tmp_path: Path
 ) -> None:
@@ -306,6 +308,7 @@ def test_a_sample_of_replies_is_not_what_a_model_is_shown_by() -> None:
     assert selection.main_promptings(summaries) == {"a": "constrained", "b": "basic"}
 
 
+@pytest.mark.long
 def test_tables_of_ways_of_asking_say_that_they_are_not_about_the_same_trials(
     questions: Questions,
 ) -> None:

@@ -223,7 +223,7 @@ Samples = Annotated[Path, Parameter(help="folder that was lm-eval's --output_pat
 MaterialsPlace = Annotated[
     Place,
     Parameter(
-        help="builtin (our own, third edition), builtin@1 to builtin@4 (a given edition),"
+        help="builtin (our own, newest edition), builtin@1 to builtin@4 (a given edition),"
         " builtin-es, builtin-zh (Spanish, Chinese), a folder in EWoK's official layout, or a .zip"
         " file of one"
     ),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.analysis.compare import compare_on_items
@@ -19,6 +20,7 @@ def test_a_cluster_is_a_pair_of_concepts_of_one_domain_also_where_a_concept_has_
     assert len(set(cluster_codes(items, "template"))) == 42
 
 
+@pytest.mark.long
 def test_models_that_differ_by_their_luck_with_concepts_are_not_told_apart_by_chance():
     """All models are equally good, each knows some pairs of concepts better: templates as units
     would find differences.

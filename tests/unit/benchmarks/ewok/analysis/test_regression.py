@@ -187,6 +187,7 @@ def test_known_coefficients_come_back_within_their_standard_errors():
 
 @needs_r
 @pytest.mark.parametrize("structure", ["intercepts", "maximal"])
+@pytest.mark.long
 def test_the_fast_way_finds_what_the_papers_call_finds(structure):
     design = build_design(*sloped(n_templates=20))
     fast, details = regression.fit_mixed_model(design, structure=structure)
@@ -301,6 +302,7 @@ def test_one_model_whose_items_do_not_vary_has_standard_errors(structure):
 
 @needs_r
 @pytest.mark.parametrize("structure", ["intercepts", "maximal"])
+@pytest.mark.long
 def test_models_that_do_not_differ_make_a_singular_fit_as_in_lme4(structure):
     """Their standard deviation was printed as 0.001679, where lme4 says 0 and singular."""
     design = build_design(*study(n_templates=40, n_versions=1, n_models=3, sd_model=0.0, seed=2))
@@ -468,6 +470,7 @@ def test_a_mistyped_way_of_asking_is_a_mistake_and_not_too_little_to_say(stored,
     assert not Path(stored[-1]).exists()
 
 
+@pytest.mark.long
 def test_objects_that_r_keeps_in_a_folder_do_not_stand_before_its_own(tmp_path: Path) -> None:
     """rpy2/rpy2 #911, yihui/knitr #1111: .RData, .Rprofile and .Renviron of the working folder,
     or of the home, were loaded.

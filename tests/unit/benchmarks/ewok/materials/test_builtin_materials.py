@@ -46,6 +46,10 @@ EARLIER = {
         "7657a235b7638ca8358dcdd1cf92618eb37c6f125e332858f9ee4590168437e5",
         "240c26030095903d685c30525b1c83754b6ea5e99ebcf55df744f5c8b23a4732",
     ),
+    "builtin@3": (
+        "1d417992cbc8f1ce7d97720137a4612984f0126bd3e13ff0eff2c31e9ee4461b",
+        "5c1facc1fd0ac5d7fe509f5cceb62b18187fbbbd922738a0fe115b28a8509333",
+    ),
 }
 TEXTS = ["context1", "context2", "target1", "target2"]
 VERSIONS = range(5)
@@ -204,10 +208,13 @@ def test_every_template_yields_ten_different_items_on_its_own(templates, sampled
     assert not sampled.duplicated(["domain", "meta_template", "template", *TEXTS]).any()
 
 
+@pytest.mark.long
 def test_sentences_have_a_capital_and_a_full_stop_and_a_text_has_one_or_a_context_up_to_three(
     items, sampled
 ):
-    sentence = r"[A-Z][A-Za-z0-9' ,-]*[a-z0-9]\."
+    clause = r"[A-Z][A-Za-z0-9' ,-]*[a-z0-9]"
+    speech = rf'"{clause}[,?!.]"'
+    sentence = rf"(?:{clause}|{speech}(?: [a-z][A-Za-z' ,-]*[a-z])?|{clause}[,:] {speech})\."
     several = rf"{sentence}( {sentence}){{0,2}}"
     for columns, form in ((["context1", "context2"], several), (["target1", "target2"], sentence)):
         texts = {text for frame in (items, sampled) for column in columns for text in frame[column]}

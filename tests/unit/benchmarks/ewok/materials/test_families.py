@@ -24,7 +24,7 @@ from worldprobe_authoring.check import check_all
 
 FOLDER = EDITIONS[BUILTIN]
 LEVELS = {
-    "belief": [0, 1, 2],
+    "belief": [0, 1, 2, 3],
     "depth": [1, 2, 3],
     "distraction": [0, 1, 2],
     "entities": [2, 3, 4],

@@ -75,6 +75,7 @@ def association(items, materials):
     }
 
 
+@pytest.mark.long
 def test_sex_and_origin_of_an_agent_go_with_no_version_domain_design_feature_or_other_agent(
     items, materials
 ):
@@ -102,6 +103,7 @@ def test_the_measure_finds_what_is_wrong_with_the_fixed_filling(templates, mater
     assert found["agent1", "other"] > 0.5
 
 
+@pytest.mark.long
 def test_every_template_has_five_different_items_and_all_texts_of_an_item_share_its_fillings(
     items, templates
 ):

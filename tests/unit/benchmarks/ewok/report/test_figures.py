@@ -71,6 +71,7 @@ def test_a_figure_is_written_again_with_the_same_bytes(name, request, tmp_path):
     assert len(pd.read_csv(paths[-1])) > 0
 
 
+@pytest.mark.long
 def test_the_dots_intervals_and_ticks_of_the_domain_panels_are_the_rows_of_the_csv(paper_study):
     frame, figure = drawn("accuracy_by_domain", paper_study)
     ticks, dots, intervals, at_once = [], [], [], []

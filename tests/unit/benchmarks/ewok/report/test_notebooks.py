@@ -61,6 +61,7 @@ def test_the_tutorial_of_concepts_runs_and_stays_as_it_is(finished_run, tmp_path
     assert TUTORIAL.read_bytes() == before
 
 
+@pytest.mark.long
 def test_concepts_without_an_interval_are_neither_right_nor_wrong(
     finished_run, tmp_path, monkeypatch
 ):

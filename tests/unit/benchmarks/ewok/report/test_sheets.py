@@ -52,6 +52,7 @@ def test_a_long_table_and_one_with_a_sentence_are_folded(material, n_rows, findi
     assert finding in figure
 
 
+@pytest.mark.long
 def test_a_table_without_rows_is_not_shown_and_has_no_section(material):
     tables = [table_of(n_rows).printed_as(f"t{n_rows}") for n_rows in (0, 3)]
     (section,) = [one for one in build_part(EWOK, material, tables).sections if one.id == "more"]
@@ -80,6 +81,7 @@ def test_a_wide_table_is_small_and_never_wider_than_the_line():
     assert "tiny" in long, "a table that breaks across pages cannot be resized"
 
 
+@pytest.mark.long
 def test_a_page_prints_its_own_tables_as_the_command_does_and_a_given_one_once(
     material, small_study, tmp_path
 ):

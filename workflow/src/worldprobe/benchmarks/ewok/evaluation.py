@@ -183,8 +183,8 @@ def title_of_items(is_official: bool, materials: str, is_protected: bool = False
         materials: an edition of ours, or any other place.
         is_protected: whether the materials are EWoK's own.
 
-    >>> title_of_items(True, "official.zip"), title_of_items(False, "builtin@3")
-    ('EWoK', "EWoK's method, items builtin@3")
+    >>> title_of_items(True, "official.zip"), title_of_items(False, "builtin@4")
+    ('EWoK', "EWoK's method, items builtin@4")
     >>> title_of_items(False, "mine")
     "EWoK's method, own items"
     """

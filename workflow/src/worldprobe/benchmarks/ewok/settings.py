@@ -40,8 +40,8 @@ class Materials(Block):
     """Materials that templates are compiled from."""
 
     source: Text = "builtin"
-    """Where the materials are: `builtin`, which is the third edition of our own (`builtin@3`), or
-    an earlier one, `builtin@1` or `builtin@2`; or a folder in the format of EWoK's config folder,
+    """Where the materials are: `builtin`, which is the newest edition of our own (`builtin@4`), or
+    an earlier one, `builtin@1` to `builtin@3`; or a folder in the format of EWoK's config folder,
     or a .zip of one. Paper: Section 3.
     """
 
@@ -82,7 +82,7 @@ class FillingSettings(Block):
     EWoK paper, so all of them use the same few names, of one sex and origin. `balanced`: each
     template has fillings of its own; all listed fillers occur about equally often in a version, and
     so do names of each sex and origin in each domain and role. `independent`: every item is sampled
-    on its own. `auto`: `balanced` for `builtin@2` and `builtin@3`, otherwise `fixed`, as for the
+    on its own. `auto`: `balanced` for `builtin@2` and later, otherwise `fixed`, as for the
     published numbers.
     """
 
@@ -458,7 +458,7 @@ class Ewok(Block):
             yield (
                 ("conditions", of_families[0], "items", "families"),
                 problem,
-                "Use builtin@3, or add families/family-<name>.yml.",
+                "Use builtin, or add families/family-<name>.yml.",
             )
         if len({condition.title or key for key, condition in self.conditions.items()}) < len(
             self.conditions
