@@ -171,6 +171,10 @@ def test_the_handbooks_example_reads_blimps_layout_in_twenty_lines(
         (BESIDE | {"conditions": TWO}, r"criteria: and conditions are only stated together"),
         ({"criteria": ["a > b"]}, r"line \d+: criteria: and conditions are only"),
         (BESIDE | {"conditions": TWO, "criteria": ["a > c"]}, r"criteria\[0\]: c is no condition"),
+        (
+            BESIDE | {"conditions": {"fits": TWO["a"], "no": TWO["b"]}, "criteria": ["fitz > no"]},
+            'fitz is no condition; did you mean "fits"',
+        ),
         (BESIDE | {"conditions": TWO, "criteria": ["a - b"]}, r"criteria\[0\]: a - b compares no"),
         (BESIDE | {"conditions": TWO, "criteria": ["a > a"]}, r"criteria\[0\]: a > a compares no"),
         (BESIDE | {"conditions": TWO, "criteria": ["a > 2 * b"]}, r"criteria\[0\]: .* compares no"),
@@ -459,6 +463,7 @@ def test_chance_of_three_targets_is_said_in_three_digits(tmp_path: Path) -> None
     said, part = compose(tmp_path, {"one": 0.6})
     assert "above chance (0.333)" in said
     assert "Texts: joined by one blank." in str(part.methods.text)
+    assert "way of asking: LogProbs)" in str(part.methods.text)
     line = f"table against_chance {tmp_path}/summaries.parquet --out {tmp_path}/shown.md"
     assert run(line) == 0
     assert "chance is 0.333." in (tmp_path / "shown.md").read_text()

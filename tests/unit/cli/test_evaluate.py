@@ -24,7 +24,6 @@ from worldprobe.cli import evaluate
 from worldprobe.cli.engines import Model
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.engines import Workload
-from worldprobe.errors import UserError
 from worldprobe.models.engine_types import Transformers
 from worldprobe.operations.costs import expect_evaluation
 from worldprobe.report.results import benchmark_result, read_result

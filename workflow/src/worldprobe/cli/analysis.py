@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import App
 
+from worldprobe.benchmark import way_in_words
 from worldprobe.benchmarks import benchmark_of, facts_of, find_analysis
 from worldprobe.cli import options
 from worldprobe.cli.options import (
@@ -329,7 +330,14 @@ def _compare(
         computed = analysis.compute(answers, **chosen)
         step.take(computed)
         write_comparisons(
-            step, computed.table, analysis.contract, out, {}, computed.template, computed.shown
+            step,
+            computed.table,
+            analysis.contract,
+            out,
+            {},
+            computed.template,
+            computed.shown,
+            benchmark.way_in_words if benchmark else way_in_words,
         )
         for note in computed.notes:
             print(note)
@@ -343,12 +351,14 @@ def write_comparisons(
     details: dict[str, Any],
     template: str = "",
     shown: Mapping[str, Any] | None = None,
+    say: Callable[[str], str] = way_in_words,
 ) -> None:
     """Print the overall comparisons by a template, and write the table, as Parquet or JSON.
 
     Args:
         template: package and file; "": that of any benchmark.
         shown: what the template prints; None: the rows of the overall comparisons.
+        say: a way of asking -> as people read it.
     """
     from worldprobe.contracts import validate
     from worldprobe.report.findings import warn_of_few
@@ -361,9 +371,10 @@ def write_comparisons(
             raise UserError(f"--out {out}", problem, "Write a table (.parquet), which says so.")
         print(REHEARSAL)
     overall = comparisons[comparisons["grouping"] == "overall"]
+    rows = overall.assign(way=overall["eval_type"].map(say))
     template = template or "worldprobe.report/assets/comparisons.txt.jinja"
     package, _, file = template.partition("/")
-    text = render_template(package, file, **(shown or {"rows": overall.to_dict("records")}))
+    text = render_template(package, file, **(shown or {"rows": rows.to_dict("records")}))
     print(text, end="")
     for note in warn_of_few(overall):
         print(note)

@@ -177,7 +177,7 @@ class Model(Setup):
             )
         except UserError as error:
             if not (card := look_up(self.checkpoint, REGISTRY)):
-                raise
+                raise with_nearest_id(error, self.checkpoint, REGISTRY) from error
             words = shlex.join([card["checkpoint"], *loading_words(card)])
             problem = f"is the id of a card in {REGISTRY}, which this command does not read."
             raise UserError(self.checkpoint, problem, f"--checkpoint {words}") from error
@@ -231,8 +231,6 @@ def set_up(model: str | None, registry: Path, setup: Setup) -> Model:
     Raises:
         UserError: no model is named, or what is said contradicts itself.
     """
-    from worldprobe.settings import read_registry
-
     if model is None and not (setup.endpoint and setup.model):
         fix = "Give a folder, hub id or registry id, or a server's --endpoint URL --model NAME."
         raise UserError("MODEL", "is missing.", fix)
@@ -257,11 +255,24 @@ def set_up(model: str | None, registry: Path, setup: Setup) -> Model:
     try:
         stated["kind"] = given.get("kind") or card.get("kind") or engines.of(stated).kind(stated)
     except UserError as error:
-        near = did_you_mean(checkpoint, read_registry(shipped_file(registry)), "")
-        if not near or Path(checkpoint).exists():
-            raise
-        raise UserError(error.where, error.problem.rstrip(".") + near, error.fix) from error
+        raise with_nearest_id(error, checkpoint, registry) from error
     return parse(Model, stated, [Source(stated["model"], stated)])
+
+
+def with_nearest_id(error: UserError, model: str, registry: Path) -> UserError:
+    """The error about a model that is not there, with the id of a card that it may mean.
+
+    Args:
+        error: as it was raised.
+        model: as it is named.
+        registry: model registry.
+    """
+    from worldprobe.settings import read_registry
+
+    near = did_you_mean(model, read_registry(shipped_file(registry)), "")
+    if not near or "/" in model or Path(model).exists() or "did you mean" in error.problem:
+        return error
+    return type(error)(error.where, error.problem.rstrip(".") + near, error.fix)
 
 
 def look_up(model: str, registry: Path) -> dict[str, Any]:

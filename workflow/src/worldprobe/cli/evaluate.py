@@ -144,7 +144,7 @@ def evaluate(
 
 
 @dataclasses.dataclass(frozen=True)
-class Prepared:
+class PreparedEvaluation:
     """One model, before it is asked.
 
     Attributes:
@@ -180,7 +180,7 @@ def prepare(
     registry: Path,
     options: Any,
     setup: Setup,
-) -> Prepared:
+) -> PreparedEvaluation:
     """What can be known of one model's evaluation before a question is asked; see ``evaluate``.
 
     Raises:
@@ -218,12 +218,12 @@ def prepare(
     earlier = read_earlier(out, replace)
     refuse_to_lose(out, asked_otherwise(earlier, result), replace)
     expected = expect(loads, loaded, look_up(model, registry) if model else {})
-    return Prepared(
+    return PreparedEvaluation(
         evaluated, chosen, evaluations, settled, expected, skipped, out, earlier, result
     )
 
 
-def evaluate_prepared(prepared: Prepared, replace: bool, registry: Path) -> None:
+def evaluate_prepared(prepared: PreparedEvaluation, replace: bool, registry: Path) -> None:
     """Evaluate one model; see ``evaluate``.
 
     Raises:
