@@ -430,6 +430,18 @@ def test_scores_of_one_model_are_not_compared(
     assert "no two models were asked in the same way about the same" in shown.read_text()
 
 
+def test_a_comparison_counts_items_and_names_the_way_of_asking_as_reports_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It read "(logprobs)" and "units: 20"."""
+    benchmark = find(write(tmp_path))
+    files = [write_scores(benchmark, tmp_path / f"{name}.parquet", name) for name in ("ant", "bee")]
+    assert run(f"compare {files[0]} {files[1]}") == 0
+    said = capsys.readouterr().out
+    assert "(LogProbs)" in said
+    assert "; items: 20" in said
+
+
 def compose(folder: Path, models: dict[str, float], **of_model: object) -> tuple[str, object]:
     """The part of models that are right about such shares of 300 items, of three targets each."""
     benchmark = find(write(folder, targets=["right", "{{ wrong }}", "noun"]))

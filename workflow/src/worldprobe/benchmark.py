@@ -552,6 +552,7 @@ class Benchmark:
         definition: what this file says, which its tables repeat, so that they can be read without
             it.
         way_in_words: a way of asking -> as people read it.
+        units: what its means are over, in the plural.
     """
 
     name: str
@@ -582,6 +583,7 @@ class Benchmark:
     source: str = ""
     definition: Mapping[str, Any] | None = None
     way_in_words: Callable[[str], str] = way_in_words
+    units: str = "items"
 
     def wanted(self, study: Study, registry: Registry, kind: str | None = None) -> list[Display]:
         """The figures and tables (or one kind of them) that a study of this benchmark has."""

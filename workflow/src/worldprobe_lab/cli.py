@@ -209,8 +209,8 @@ def compare_conditions(
     """
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, has_own_fillings
     from worldprobe.benchmarks.ewok.analysis.provenances import kinds_of, read_judgements
+    from worldprobe.benchmarks.ewok.benchmark import BENCHMARK
     from worldprobe.benchmarks.ewok.results import COMPARISONS
-    from worldprobe.benchmarks.ewok.selection import in_words
     from worldprobe_lab.condition_comparisons import PRINTED, compare_conditions
     from worldprobe_lab.contracts import ConditionComparisons
 
@@ -271,5 +271,5 @@ def compare_conditions(
             out,
             details | {"drawn": str(comparisons["interval_over"][0])},
             PRINTED,
-            say=in_words,
+            benchmark=BENCHMARK,
         )

@@ -153,7 +153,7 @@ def test_a_draft_says_which_response_biases_differ_from_none(folder: Path, tmp_p
         files = f"{table} {table.with_suffix('.csv')}"
         assert run(f"table worldsense_biases {summary} --out {files}") == 0
         assert run(f"report draft {summary} --tables {table} --out {draft}") == 0
-        text = re.sub(r"[]][(][^)]*[)]|[[]", "", draft.read_text())
+        text = re.sub(r"\]\([^)]*\)|\[", "", draft.read_text())
         verb = "bias is" if found else "biases are"
         assert f"\nBy problem, {found} response {verb} shown to differ from 0." in text
         one = "\nknows has a response bias of −0.40 (95% interval over skins: −0.500 to −0.300)"

@@ -337,7 +337,7 @@ def _compare(
             {},
             computed.template,
             computed.shown,
-            benchmark.way_in_words if benchmark else way_in_words,
+            benchmark,
         )
         for note in computed.notes:
             print(note)
@@ -351,14 +351,14 @@ def write_comparisons(
     details: dict[str, Any],
     template: str = "",
     shown: Mapping[str, Any] | None = None,
-    say: Callable[[str], str] = way_in_words,
+    benchmark: Benchmark | None = None,
 ) -> None:
     """Print the overall comparisons by a template, and write the table, as Parquet or JSON.
 
     Args:
         template: package and file; "": that of any benchmark.
         shown: what the template prints; None: the rows of the overall comparisons.
-        say: a way of asking -> as people read it.
+        benchmark: whose they are, which has words for its ways of asking.
     """
     from worldprobe.contracts import validate
     from worldprobe.report.findings import warn_of_few
@@ -371,10 +371,12 @@ def write_comparisons(
             raise UserError(f"--out {out}", problem, "Write a table (.parquet), which says so.")
         print(REHEARSAL)
     overall = comparisons[comparisons["grouping"] == "overall"]
-    rows = overall.assign(way=overall["eval_type"].map(say))
+    say = benchmark.way_in_words if benchmark else way_in_words
+    rows = overall.assign(way=overall["eval_type"].map(say)).to_dict("records")
+    units = benchmark.units if benchmark else "items"
     template = template or "worldprobe.report/assets/comparisons.txt.jinja"
     package, _, file = template.partition("/")
-    text = render_template(package, file, **(shown or {"rows": rows.to_dict("records")}))
+    text = render_template(package, file, **(shown or {"rows": rows, "units": units}))
     print(text, end="")
     for note in warn_of_few(overall):
         print(note)

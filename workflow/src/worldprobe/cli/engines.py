@@ -53,7 +53,7 @@ class Setup(Loading):
     kind: Annotated[Kind, Parameter(show_default=False)] = "causal"
     """Type of model; by default `evaluate` takes it from card or checkpoint, and other commands
     take `causal`. Masked models (BERT) are scored by pseudo-log-likelihood, encoder-decoders (T5)
-    by the target given the context; both by logprobs only.
+    by the target given the context; both by LogProbs only.
     """
 
     model: str | None = None
@@ -89,12 +89,26 @@ class Setup(Loading):
     max_tokens: Count | None = None
     """Stop after so many tokens in all, read and written, as a server counts them."""
 
-    kept_since: Annotated[float, Field(ge=0, le=1e12)] = 0.0
+    kept_since: Annotated[float, Field(ge=0, le=1e12), Parameter(show_default=False)] = 0.0
     """Ask again what was answered before this time, in seconds since 1970 (`date +%s`)."""
 
     def findings(self) -> Iterator[Finding]:
         """None yet: a card may say what is missing."""
         yield from ()
+
+
+#: Where help lists how a model is loaded and asked.
+MODEL_KEYS = Parameter(name="*", group="The model")
+#: And where keys that are about a machine, or a model on a server.
+_GROUPS = {
+    "The model: machine": (
+        *("gpus", "device", "batch_size", "threads", "tensor_parallel", "plain", "kept_since"),
+    ),
+    "The model: server": ("endpoint", "tokenizer", "concurrency", "max_requests", "max_tokens"),
+}
+for _group, _keys in _GROUPS.items():
+    for _key in _keys:
+        Setup.model_fields[_key].metadata.append(Parameter(group=_group))
 
 
 class Model(Setup):
@@ -203,8 +217,6 @@ class Model(Setup):
                 raise UserError(f"engine {self.engine}", problem, fix) from error
 
 
-#: Where help lists how a model is loaded and asked.
-MODEL_KEYS = Parameter(name="*", group="The model")
 #: The argument of a command that loads a model.
 ModelOptions = Annotated[Model, MODEL_KEYS]
 

@@ -39,7 +39,7 @@ READ_WHOLE = {"materials", "source", "corpus", "tokenizer", "checkpoint"}
 def _shown_default(value: object) -> object:
     if isinstance(value, list | tuple):
         return " ".join(map(str, value)) or None
-    return None if value is False or value == "" else value
+    return None if value is False or value in ("", {}) else value
 
 
 #: Several values after one option, no ``--no-...``, no defaults that say nothing.

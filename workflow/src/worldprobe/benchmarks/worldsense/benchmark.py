@@ -75,4 +75,5 @@ BENCHMARK = Benchmark(
     evaluation=EVALUATION,
     rehearse=rehearse,
     way_in_words=prompting_name,
+    units="tuples",
 )

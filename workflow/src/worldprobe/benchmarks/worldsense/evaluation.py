@@ -38,8 +38,8 @@ from worldprobe.report.results import (
 BENCHMARK = "worldsense"
 #: Why two numbers of tuples are named.
 BALANCED = (
-    "Means are over {:,} tuples; the paper's standard errors count {:,}, in each cell as many as in"
-    " the smallest one."
+    "Means are over {:,} tuples; the paper's standard errors count {:,}: of each problem, size,"
+    " complexity, skin and wording as many as of the rarest."
 )
 #: A sample of fewer tuples is called small.
 FEWEST_TUPLES = 120
