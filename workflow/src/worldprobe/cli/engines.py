@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -185,7 +186,15 @@ class Model(Setup):
         try:
             state = engine_type.files_state(self) if kept is not None and self.answers else ()
             engine = (
-                open_remembered(self.answers, loaded, state, digest_code(), visible_gpus(), load)
+                open_remembered(
+                    self.answers,
+                    loaded,
+                    state,
+                    digest_code(),
+                    visible_gpus(),
+                    load,
+                    partial(engine_type.render, self),
+                )
                 if state and self.answers
                 else load()
             )

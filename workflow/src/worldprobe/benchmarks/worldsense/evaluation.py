@@ -162,7 +162,7 @@ def _compare_with_rule(model: str, gain: pd.Series, of_rule: float) -> str:
     where = above_or_below(gain[columns].to_frame().T.astype(float), 0.0).iloc[0]
     verdict = {
         ABOVE: "beats it",
-        NO_INTERVAL: "has no interval, as there is one skin, and is not compared with it",
+        NO_INTERVAL: "is not compared with it, as their difference has no interval",
     }.get(where, "is not shown to beat it, so there is no evidence that it reasons")
     return (
         f"A rule that counts mentions and chains no clauses scores {of_rule:.3f};"
