@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -292,7 +293,7 @@ def with_nearest_id(error: UserError, model: str, registry: Path) -> UserError:
 
     near = did_you_mean(model, read_registry(shipped_file(registry)), "")
     if not near or "/" in model or Path(model).exists() or "did you mean" in error.problem:
-        return error
+        return copy(error)  # an error that is its own cause has no end
     return type(error)(error.where, error.problem.rstrip(".") + near, error.fix)
 
 
