@@ -83,6 +83,13 @@ def test_every_number_is_that_of_the_cell_that_it_leads_to(tmp_path):
     assert {"ivanova2024", "worldprobe"} <= set(keys)
 
 
+def test_a_draft_without_tables_is_refused(tmp_path, capsys):
+    """It was written, and said nothing."""
+    assert run(f"report draft {tmp_path}/summaries.parquet --out {tmp_path}/draft.md") == 2
+    assert "worldprobe table models_against_chance" in capsys.readouterr().err
+    assert not (tmp_path / "draft.md").exists()
+
+
 MEANS = pd.DataFrame(
     {
         "model": ["ant", "nothing"],
