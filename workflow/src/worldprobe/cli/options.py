@@ -165,12 +165,15 @@ Sets = Annotated[
     ),
 ]
 Surface = Annotated[Path, Parameter(help="surface features table")]
-EvalType = Annotated[str, Parameter(help="EWoK: way of asking (default: logprobs)")]
+EvalType = Annotated[
+    str, Parameter(help="EWoK: way of asking (default: logprobs)", show_default=False)
+]
 Cluster = Annotated[
     Literal["concept_pair", "template"],
     Parameter(
         help="EWoK: random factor of the intervals (default: concept_pair); versions are a second"
-        " one if all items of a version share one filling, or if a test finds that versions differ"
+        " one if all items of a version share one filling, or if a test finds that versions differ",
+        show_default=False,
     ),
 ]
 Metric = Annotated[
