@@ -34,7 +34,7 @@ SECTIONS = (
         "concepts",
         "Concepts",
         "Accuracy for each concept, over the items that are about it. Single concepts have few"
-        " items, so that low means are partly chance.",
+        " items, so the highest and lowest means are partly chance.",
     ),
     Section("scale", "Model size"),
     Section("paradigms", "Ways of asking", "The same items, asked in several ways."),
