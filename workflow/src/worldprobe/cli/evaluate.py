@@ -126,18 +126,18 @@ def evaluate(
             return None
 
     say = print if dry_run else LOGGER.info
-    prepared = {}
+    prepared: dict[str | None, PreparedEvaluation] = {}
     for model in models or (None,):
         how = (benchmark, limit, work, out, replace or dry_run, registry, options, setup)
-        if one := attempt(model, prepare, model, *how):
-            prepared[model] = one
+        if plan := attempt(model, prepare, model, *how):
+            prepared[model] = plan
             named = [] if is_one else [f"{model}:"]
-            for line in [*named, *one.expected, *(one.skipped if dry_run else ())]:
+            for line in [*named, *plan.expected, *(plan.skipped if dry_run else ())]:
                 say(line)
-    for model, one in {} if dry_run else prepared.items():
+    for model, plan in {} if dry_run else prepared.items():
         if not is_one:
             LOGGER.info("%s:", model)
-        attempt(model, evaluate_prepared, one, replace, registry)
+        attempt(model, evaluate_prepared, plan, replace, registry)
         if not is_one:
             print()
     raise_all(errors)
