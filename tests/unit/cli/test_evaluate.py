@@ -428,11 +428,11 @@ def test_a_sample_has_every_pair_of_concepts_and_every_problem_and_is_never_rank
         assert first["mean_over_pairs"] is None
         assert 0 < first["n"] <= 60
         for said in (printed, (work / "report.html").read_text().partition("</header>")[0]):
-            assert "the sample leaves out some of the 389 pairs of concepts" in said
+            assert "the sample leaves out some of the 425 pairs of concepts" in said
             assert "over pairs of concepts: " not in said
         assert "pairing_over_pairs" not in [part["metric"] for part in first["parts"]]
         trials = pd.read_parquet(work / "worldsense" / "trials.parquet")
-        assert run(f"{line.replace(',worldsense', '')} --limit 389 --replace") == 0
+        assert run(f"{line.replace(',worldsense', '')} --limit 425 --replace") == 0
     printed += capsys.readouterr().out
     assert "published numbers" not in printed
     items = pd.read_parquet(work / "ewok" / "items.parquet")
