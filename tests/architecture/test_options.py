@@ -69,3 +69,30 @@ def test_no_option_offers_a_choice_twice() -> None:
         for argument in by_command.values():
             choices = argument.get_choices() or ()
             assert len(set(choices)) == len(tuple(choices)), option
+
+
+def test_help_says_no_default_twice() -> None:
+    """It read "(default: logprobs) [default: logprobs]", and of a dictionary "[default: {}]"."""
+    said = re.compile(r"\(default|default:|by default|default\)")
+    twice, empty = [], []
+    for option, by_command in options().items():
+        for command, argument in by_command.items():
+            show, default = argument.parameter.show_default, argument.field_info.default
+            shown = show(default) if callable(show) else default if show else None
+            if shown is not None and said.search(argument.parameter.help or ""):
+                twice.append(f"{command} {option}")
+            if shown in ("", (), [], {}):
+                empty.append(f"{command} {option}")
+    assert not twice, twice
+    assert not empty, empty
+
+
+def test_help_of_evaluate_has_its_options_in_groups_that_are_read_at_once() -> None:
+    """Twenty-two stood below "The model"."""
+    groups = [
+        argument.parameter.group[0]
+        for by_command in options().values()
+        if (argument := by_command.get("evaluate")) and argument.parameter.group
+    ]
+    assert max(groups.count(group) for group in groups) <= 11
+    assert len({str(group) for group in groups}) > 4

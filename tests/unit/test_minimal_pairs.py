@@ -171,6 +171,10 @@ def test_the_handbooks_example_reads_blimps_layout_in_twenty_lines(
         (BESIDE | {"conditions": TWO}, r"criteria: and conditions are only stated together"),
         ({"criteria": ["a > b"]}, r"line \d+: criteria: and conditions are only"),
         (BESIDE | {"conditions": TWO, "criteria": ["a > c"]}, r"criteria\[0\]: c is no condition"),
+        (
+            BESIDE | {"conditions": {"fits": TWO["a"], "no": TWO["b"]}, "criteria": ["fitz > no"]},
+            'fitz is no condition; did you mean "fits"',
+        ),
         (BESIDE | {"conditions": TWO, "criteria": ["a - b"]}, r"criteria\[0\]: a - b compares no"),
         (BESIDE | {"conditions": TWO, "criteria": ["a > a"]}, r"criteria\[0\]: a > a compares no"),
         (BESIDE | {"conditions": TWO, "criteria": ["a > 2 * b"]}, r"criteria\[0\]: .* compares no"),
@@ -426,6 +430,18 @@ def test_scores_of_one_model_are_not_compared(
     assert "no two models were asked in the same way about the same" in shown.read_text()
 
 
+def test_a_comparison_counts_items_and_names_the_way_of_asking_as_reports_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It read "(logprobs)" and "units: 20"."""
+    benchmark = find(write(tmp_path))
+    files = [write_scores(benchmark, tmp_path / f"{name}.parquet", name) for name in ("ant", "bee")]
+    assert run(f"compare {files[0]} {files[1]}") == 0
+    said = capsys.readouterr().out
+    assert "(LogProbs)" in said
+    assert "; items: 20" in said
+
+
 def compose(folder: Path, models: dict[str, float], **of_model: object) -> tuple[str, object]:
     """The part of models that are right about such shares of 300 items, of three targets each."""
     benchmark = find(write(folder, targets=["right", "{{ wrong }}", "noun"]))
@@ -459,6 +475,7 @@ def test_chance_of_three_targets_is_said_in_three_digits(tmp_path: Path) -> None
     said, part = compose(tmp_path, {"one": 0.6})
     assert "above chance (0.333)" in said
     assert "Texts: joined by one blank." in str(part.methods.text)
+    assert "way of asking: LogProbs)" in str(part.methods.text)
     line = f"table against_chance {tmp_path}/summaries.parquet --out {tmp_path}/shown.md"
     assert run(line) == 0
     assert "chance is 0.333." in (tmp_path / "shown.md").read_text()

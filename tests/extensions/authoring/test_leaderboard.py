@@ -155,3 +155,10 @@ def test_a_leaderboard_of_an_unknown_form_is_refused(folder, capsys):
     assert run(f"leaderboard {folder} --out {folder / 'board.docx'}") == 2
     assert ".docx" in capsys.readouterr().err
     assert not (folder / "board.docx").exists()
+
+
+def test_a_ranking_calls_the_way_of_asking_as_reports_do(make_result):
+    """Minimal pairs were asked by "logprobs", EWoK's items by "LogProbs"."""
+    result = make_result("a", 0.8)
+    result["benchmarks"]["ewok"]["asked"] = {"way of asking": "logprobs"}
+    assert "; way of asking: LogProbs." in build_rankings([result])[0].asked

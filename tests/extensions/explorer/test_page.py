@@ -84,6 +84,10 @@ def test_rows_have_the_numbers_of_the_tables(tables, tmp_path):
     assert data["ids"] == items["item_id"].tolist()
     logprobs, likert = data["runs"]
     assert (logprobs["way"], likert["way"]) == (LOGPROBS, "likert_constrained_zero")
+    assert [run["asked_by"] for run in data["runs"]] == [
+        "LogProbs",
+        "Likert, constrained, no examples",
+    ], "as the reports say it"
     place = logprobs["rows"].index(0)
     assert logprobs["numbers"][place] == scores["logprob"].round(4).tolist()[:4]
     assert logprobs["right"][place] == 1

@@ -53,6 +53,20 @@ def test_a_model_without_a_checkpoint_is_told_so(capsys):
 
 
 @pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("new config x.yaml", 'did you mean "config new"?'),
+        ("--limit 5 evaluate x", "Options follow their command: worldprobe evaluate --limit"),
+        ("evaluate x --limit 5 y", "stand side by side, without an option between them"),
+    ],
+)
+def test_words_in_a_wrong_order_are_answered_by_the_right_one(capsys, words, said):
+    status, message = run(capsys, *words.split())
+    assert status == 2
+    assert said in message
+
+
+@pytest.mark.parametrize(
     ("option", "value", "bound"),
     [("--per-cell", "0", "at least 1"), ("--sizes", "9", "at most 8")],
 )

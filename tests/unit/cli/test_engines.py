@@ -6,9 +6,10 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from worldprobe import engines
-from worldprobe.cli.engines import Model
-from worldprobe.errors import UserError
+from worldprobe.cli.engines import Model, with_nearest_id
+from worldprobe.errors import MachineError, UserError
 from worldprobe.models.engine_types import Transformers
+from worldprobe.paths import REGISTRY
 from worldprobe.settings import parse
 from worldprobe.settings.registry import Loading
 
@@ -20,6 +21,19 @@ def test_a_missing_package_of_an_engine_is_named_before_anything_is_read(monkeyp
     monkeypatch.setattr(Transformers, "packages", ("torch.no_such",))
     with pytest.raises(ModuleNotFoundError):  # main() says which extra has it
         Model(checkpoint="nowhere").open()
+
+
+def test_a_mistyped_id_of_a_card_is_named_with_the_nearest_one(tmp_path, monkeypatch):
+    """Only `evaluate` named it."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match='did you mean "smollm2_135m"'):
+        Model(checkpoint="smollm2_135").open()
+    error = MachineError("a", "is not there.", "Look.")
+    named = with_nearest_id(error, "smollm2_135", REGISTRY)
+    assert isinstance(named, MachineError)
+    assert named.problem == 'is not there; did you mean "smollm2_135m"?'
+    other = with_nearest_id(error, "their/smollm2_135", REGISTRY)
+    assert (other is not error, other.problem) == (True, error.problem)
 
 
 @pytest.fixture

@@ -24,7 +24,6 @@ from worldprobe.cli import evaluate
 from worldprobe.cli.engines import Model
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.engines import Workload
-from worldprobe.errors import UserError
 from worldprobe.models.engine_types import Transformers
 from worldprobe.operations.costs import expect_evaluation
 from worldprobe.report.results import benchmark_result, read_result
@@ -429,11 +428,11 @@ def test_a_sample_has_every_pair_of_concepts_and_every_problem_and_is_never_rank
         assert first["mean_over_pairs"] is None
         assert 0 < first["n"] <= 60
         for said in (printed, (work / "report.html").read_text().partition("</header>")[0]):
-            assert "the sample leaves out some of the 389 pairs of concepts" in said
+            assert "the sample leaves out some of the 425 pairs of concepts" in said
             assert "over pairs of concepts: " not in said
         assert "pairing_over_pairs" not in [part["metric"] for part in first["parts"]]
         trials = pd.read_parquet(work / "worldsense" / "trials.parquet")
-        assert run(f"{line.replace(',worldsense', '')} --limit 389 --replace") == 0
+        assert run(f"{line.replace(',worldsense', '')} --limit 425 --replace") == 0
     printed += capsys.readouterr().out
     assert "published numbers" not in printed
     items = pd.read_parquet(work / "ewok" / "items.parquet")
@@ -604,19 +603,32 @@ def test_a_dry_run_says_what_will_be_asked_and_leaves_nothing(
     assert not work.exists()
 
 
-def test_of_several_models_each_is_named_and_a_refusal_is_said_at_once(capsys, monkeypatch):
+def test_of_several_models_each_is_named_and_a_refusal_is_said_at_once(
+    capsys, monkeypatch, tiny_checkpoint
+):
     """Costs named no model, and what was refused first was said after hours of the others."""
-    said = []
+    folder = tiny_checkpoint()
+    assert run(f"evaluate nofile.gguf {folder} --limit 5 --dry-run") == 2
+    said = capsys.readouterr()
+    assert said.out.startswith(f"{folder}:\nEWoK: about 20 questions")
+    assert "nofile.gguf is not evaluated: nofile.gguf" in said.err
 
-    def refuse(model, *_):
-        said.append(capsys.readouterr())
-        raise UserError(model, "cannot be read.", "Name another.")
 
-    monkeypatch.setattr(evaluate, "evaluate_model", refuse)
-    assert run("evaluate first second --dry-run") == 2
-    assert said[0].out == "first:\n"
-    assert "not evaluated: first cannot be read." in said[1].err
-    assert said[1].out == "\nsecond:\n"
+def test_all_models_costs_are_said_before_the_first_one_is_asked(
+    caplog, monkeypatch, tiny_checkpoint
+):
+    """Those of the second were said when the first was done."""
+    folders, seen = [str(tiny_checkpoint(kind)) for kind in ("gpt2", "llama")], []
+    said = [re.escape(f"{folder}:") + "\nEWoK: about 20 questions.*" for folder in folders]
+
+    def asked(one, *_):
+        seen.append(one.evaluated.model.checkpoint)
+        assert re.search("".join(said), "\n".join(caplog.messages), re.DOTALL)
+
+    monkeypatch.setattr(evaluate, "evaluate_prepared", asked)
+    with caplog.at_level("INFO", logger=evaluate.LOGGER.name):
+        assert run(f"evaluate {' '.join(folders)} --limit 5") == 0
+    assert seen == folders
 
 
 def test_what_a_server_costs_is_said_from_its_card():

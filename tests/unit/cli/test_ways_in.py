@@ -1,5 +1,7 @@
 """What a newcomer meets first: a start for a configuration, names to choose from, several models."""
 
+from types import SimpleNamespace
+
 import pytest
 from cyclopts import App
 
@@ -67,13 +69,21 @@ def test_several_models_are_evaluated_one_after_the_other(monkeypatch, capsys):
     asked = []
 
     def one(model, *_):
-        asked.append(model)
-        if model == "b":
+        if model == "d":
+            raise UserError("d", "is no model.", "Name another.")
+        return SimpleNamespace(model=model, expected=[], skipped=[])
+
+    def ask(prepared, *_):
+        asked.append(prepared.model)
+        if prepared.model == "b":
             raise UserError("b", "is broken.", "Repair it.")
 
-    monkeypatch.setattr(evaluate, "evaluate_model", one)
-    assert run("evaluate a b c --limit 5") == 2
+    monkeypatch.setattr(evaluate, "prepare", one)
+    monkeypatch.setattr(evaluate, "evaluate_prepared", ask)
+    assert run("evaluate d a b c --limit 5") == 2
     assert asked == ["a", "b", "c"]
-    assert "is broken" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "is broken" in said
+    assert "is no model" in said
     assert run("evaluate a b --work here") == 2
     assert "--work" in capsys.readouterr().err

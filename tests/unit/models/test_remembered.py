@@ -7,6 +7,8 @@ import shutil
 import pytest
 
 from worldprobe.cli.engines import Model, kept_loaded
+from worldprobe.models.engine import Message
+from worldprobe.models.engine_types import Transformers
 from worldprobe.models.remembered import RememberedEngine
 
 
@@ -53,3 +55,16 @@ def test_a_note_that_is_damaged_is_written_anew(opened, tmp_path, change):
     note.write_text(whole[:40])
     opened()
     assert json.loads(note.read_text()).keys() == json.loads(whole).keys()
+
+
+def test_a_conversation_is_written_by_the_template_without_the_weights(
+    opened, tmp_path, monkeypatch
+):
+    """A repeated evaluation of a chat model in WorldSense loaded it to ask it nothing."""
+    template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<assistant>"
+    (tmp_path / "model" / "chat_template.jinja").write_text(template)
+    prompt = [Message("user", "Is it?")]
+    expected = opened().rendered(prompt)
+    assert expected == "<user>Is it?<assistant>"
+    monkeypatch.setattr(Transformers, "open", lambda *_: pytest.fail("loaded"))
+    assert opened().rendered(prompt) == expected

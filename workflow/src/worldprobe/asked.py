@@ -358,7 +358,7 @@ def _compose(
     pairs = read_overall(material.comparisons, Comparisons)
     table = print_against_chance.name
     compared = compared_in_words(pairs, means, roster, tables=(table, print_pairs.name))
-    values = lead_values(means, chance, compared, are_sampled(origins), table)
+    values = lead_values(means, chance, compared, "items" * are_sampled(origins), table)
     return Part(
         question=question,
         lead=render_template(package, "assets/lead.html.jinja", **values),

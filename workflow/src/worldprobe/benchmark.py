@@ -502,6 +502,15 @@ def _unchanged(block: Mapping[str, Any], _names: Collection[str]) -> dict[str, A
     return dict(block)
 
 
+def way_in_words(way: str) -> str:
+    """A way of asking, of which tables have the name, as people read it.
+
+    >>> way_in_words("logprobs")
+    'LogProbs'
+    """
+    return {"logprobs": "LogProbs"}.get(way, way.replace("_", " "))
+
+
 @dataclass(frozen=True)
 class Benchmark:
     """One benchmark.
@@ -542,6 +551,8 @@ class Benchmark:
         source: its YAML file, if it has one.
         definition: what this file says, which its tables repeat, so that they can be read without
             it.
+        way_in_words: a way of asking -> as people read it.
+        units: what its means are over, in the plural.
     """
 
     name: str
@@ -571,6 +582,8 @@ class Benchmark:
     rules: str = ""
     source: str = ""
     definition: Mapping[str, Any] | None = None
+    way_in_words: Callable[[str], str] = way_in_words
+    units: str = "items"
 
     def wanted(self, study: Study, registry: Registry, kind: str | None = None) -> list[Display]:
         """The figures and tables (or one kind of them) that a study of this benchmark has."""

@@ -160,6 +160,17 @@ class EngineType:
         """
         return ()
 
+    def render(self, model: Any, prompt: Any, chooses: bool) -> str:
+        """A prompt as ``Engine.rendered`` of the loaded model has it, without loading it; engines
+        whose ``files_state`` says something have it.
+
+        Args:
+            model: its ``cli.engines.Model``.
+            prompt: of ``models.engine``.
+            chooses: whether options are to be chosen from.
+        """
+        raise NotImplementedError
+
     def findings(self, card: Any) -> Iterator[tuple[tuple[Any, ...], str, str]]:
         """What is wrong with the keys of a card (``settings.registry.Loading``): key, problem, fix.
 

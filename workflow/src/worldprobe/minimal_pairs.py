@@ -175,7 +175,8 @@ class MinimalPairs(Block):
                 continue
             if unknown:
                 fix = f"Name one of {', '.join(self.conditions)}."
-                yield ("criteria", number), f"{unknown[0]} is no condition.", fix
+                near = did_you_mean(unknown[0], self.conditions)
+                yield ("criteria", number), f"{unknown[0]} is no condition{near}", fix
 
     def stated(self) -> dict[Keys, str]:
         """The columns and templates, by their keys."""

@@ -30,6 +30,8 @@ EDITIONS = {
     "builtin@2": RESOURCES / "materials" / "ewok-builtin-2",
     "builtin@3": RESOURCES / "materials" / "ewok-builtin-3",
     "builtin@4": RESOURCES / "materials" / "ewok-builtin-4",
+    "builtin-es": RESOURCES / "materials" / "ewok-builtin-es",
+    "builtin-zh": RESOURCES / "materials" / "ewok-builtin-zh",
 }
 #: The edition that ``builtin`` means.
 BUILTIN = "builtin@4"
@@ -76,7 +78,7 @@ def edition(text: str) -> str:
     Raises:
         UserError: there is no such edition.
     """
-    if text.startswith("builtin@") and text not in EDITIONS:
+    if text.startswith(("builtin@", "builtin-")) and text not in EDITIONS:
         raise UserError(
             text,
             "there is no such edition of the built-in materials.",

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import pandas as pd
+from wordfreq import available_languages, top_n_list
 
 from worldprobe.benchmarks.ewok.frequency import words
 from worldprobe.benchmarks.ewok.materials.check import check_materials, warn_of_few_fillers
@@ -23,11 +24,13 @@ from worldprobe.benchmarks.ewok.materials.compile import (
 )
 from worldprobe.benchmarks.ewok.materials.documents import MaterialsLine, Problems
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+from worldprobe.benchmarks.ewok.materials.language import ENGLISH, Language
 from worldprobe.benchmarks.ewok.materials.materials import Domain, Materials, MetaTemplate, Segment
 from worldprobe.benchmarks.ewok.materials.opened import check_slots, open_templates
-from worldprobe.benchmarks.ewok.materials.slots import KEY, braces
+from worldprobe.benchmarks.ewok.materials.slots import KEY, braces, split_form
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
+from worldprobe_authoring.agreement import check_agreement
 
 _COUPLE = re.compile(r"(\{[^}]*\}) and (\{[^}]*\})")
 
@@ -93,10 +96,12 @@ def impersonal(*texts: str) -> tuple[str, ...]:
     names: dict[str, str] = {}
 
     def rename(match: re.Match[str]) -> str:
-        variable, _, restrictions = match[1].partition(":")
-        return names.setdefault(
-            variable, f"{{{variable.rstrip('0123456789')}_{len(names)}:{restrictions}}}"
+        form, key = split_form(match[1])
+        variable, _, restrictions = key.partition(":")
+        name = names.setdefault(
+            variable, f"{variable.rstrip('0123456789')}_{len(names)}:{restrictions}"
         )
+        return f"{{{form} {name}}}" if form else f"{{{name}}}"
 
     return tuple(
         KEY.sub(rename, _COUPLE.sub(lambda m: " and ".join(sorted(m.groups())), text))
@@ -125,18 +130,27 @@ def check_sentences(materials: Materials) -> None:
     all domains.
     """
     fillers = Fillers(materials.fillers, materials.rules)
-    for filler_class in fillers.classes.values():
+    is_english = materials.rules.language.is_english
+
+    def check(text: str, line: MaterialsLine) -> None:
+        if not is_english:
+            check_agreement(text, line, fillers, materials.problems)
+            return
+        _check_articles(text, line, fillers, materials.problems)
+        check_wording(text, line, fillers, materials.problems)
+
+    for filler_class in fillers.classes.values() if is_english else ():
         for filler in filler_class.fillers:
             check_wording(
                 filler.text, MaterialsLine(filler_class.place.file), fillers, materials.problems
             )
     for domain in materials.domains:
         for line, text in dict.fromkeys(_sentences(domain, materials)):
-            _check_articles(text, line, fillers, materials.problems)
-            check_wording(text, line, fillers, materials.problems)
+            check(text, line)
         for meta in domain.meta_templates:
-            _check_labels(meta, materials.problems)
-            _check_shared(meta, materials.problems)
+            if is_english:
+                _check_labels(meta, materials.problems)
+                _check_shared(meta, materials.problems)
             _check_likeness(meta, materials.problems)
     for base in (base for bases in materials.families.values() for base in bases):
         for pair, line in (
@@ -144,8 +158,7 @@ def check_sentences(materials: Materials) -> None:
             *((level.contexts, level.place) for level in base.levels),
         ):
             for text in pair:
-                _check_articles(braces(text), line, fillers, materials.problems)
-                check_wording(braces(text), line, fillers, materials.problems)
+                check(braces(text), line)
 
 
 def _sentences(domain: Domain, materials: Materials) -> Iterator[tuple[MaterialsLine, str]]:
@@ -352,8 +365,9 @@ def check_all(materials: Materials, versions: int) -> tuple[int, int]:
     warn_of_few_fillers(slots, fillers, versions, materials.problems)
     check_sentences(materials)
     check_templates(templates, materials.problems)
-    check_giveaways(templates, materials.problems)
-    _check_tense(templates, materials.problems)
+    check_giveaways(templates, materials.problems, materials.rules.language)
+    if materials.rules.language.is_english:
+        _check_tense(templates, materials.problems)
     for line in without_template(materials):
         fix = (
             "Add a context with the target's slots; the target's criteria must hold for both"
@@ -365,7 +379,7 @@ def check_all(materials: Materials, versions: int) -> tuple[int, int]:
     of_families = compile_families(materials)
     check_slots(open_templates(of_families, fillers), fillers, materials.problems)
     check_templates(of_families, materials.problems)
-    check_giveaways(of_families, materials.problems)
+    check_giveaways(of_families, materials.problems, materials.rules.language)
     return len(templates), len(of_families)
 
 
@@ -496,17 +510,23 @@ _EMPTY = frozenset(
 )
 
 
-def check_giveaways(templates: pd.DataFrame, problems: Problems) -> None:
+def check_giveaways(
+    templates: pd.DataFrame, problems: Problems, language: Language = ENGLISH
+) -> None:
     """Warn of targets that differ in a word in which their contexts differ the same way: matching
     words then gives the answer.
 
     Args:
         templates: a templates table, without missing texts.
         problems: where warnings go; they name template ids only.
+        language: of the templates; in others than English the hundred commonest words tell nothing.
     """
+    empty = _EMPTY
+    if not language.is_english and language.language in available_languages():
+        empty = frozenset(top_n_list(language.language, 100))
     columns = [templates[column].tolist() for column in ("template_id", *TEXTS)]
     for template_id, *texts in zip(*columns, strict=True):
-        context1, context2, target1, target2 = (dict(_stems(text)) for text in texts)
+        context1, context2, target1, target2 = (dict(_stems(text, empty)) for text in texts)
         telling = [
             target[stem]
             for target, other, fits, clashes in (
@@ -525,9 +545,9 @@ def check_giveaways(templates: pd.DataFrame, problems: Problems) -> None:
             )
 
 
-def _stems(text: str) -> Iterator[tuple[str, str]]:
+def _stems(text: str, empty: frozenset[str]) -> Iterator[tuple[str, str]]:
     """The words of a sentence that say something, by what is left of them without an ending."""
     for word in words(KEY.sub(" ", text)):
-        if (lower := word.lower()) not in _EMPTY:
+        if (lower := word.lower()) not in empty:
             stem = re.sub(r"(?<=\w{3})(?:ing|est|ed|en|er|ly|s)+$", "", lower)
             yield re.sub(r"(\w)\1$", r"\1", stem.removesuffix("e")), lower

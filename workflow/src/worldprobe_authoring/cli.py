@@ -4,6 +4,7 @@ and ``preview``.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -80,9 +81,9 @@ def stats(
     from worldprobe.benchmarks.ewok.materials.compile import compile_all
     from worldprobe_authoring.balance import overview
 
-    tables, text = overview(
-        compile_all(read_and_check(materials, password, False)), frequencies_of_wordfreq, seed
-    )
+    read = read_and_check(materials, password, False)
+    spoken = partial(frequencies_of_wordfreq, language=read.rules.language.language)
+    tables, text = overview(compile_all(read), spoken, seed)
     print(text)
     if out:
         with whole_folder(out) as folder:

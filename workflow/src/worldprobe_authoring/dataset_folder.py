@@ -72,6 +72,7 @@ class Dataset:
         tags: for the hub's search.
         canary: of the texts.
         conditions: what somebody who asks for access has to agree to; none where access is open.
+        language: of the texts, its code.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Dataset:
     tags: tuple[str, ...]
     canary: str | None
     conditions: tuple[str, ...] = ()
+    language: str = "en"
 
 
 def dataset_files(
@@ -111,7 +113,7 @@ def _card(dataset: Dataset, file: str, digest: str) -> str:
     is_open = file != ARCHIVE
     front: dict[str, Any] = {
         "license": dataset.licence.identifier,
-        "language": ["en"],
+        "language": [dataset.language],
         "pretty_name": dataset.name,
         "size_categories": [size_category(dataset.n_rows)],
         "tags": list(dataset.tags),

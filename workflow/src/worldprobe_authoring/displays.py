@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 
 from worldprobe.benchmark import Input, table
 from worldprobe.benchmarks.ewok.contracts import Templates
 from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq, words
+from worldprobe.benchmarks.ewok.materials.language import language_of
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.study import has_families
+from worldprobe.provenance import Provenance
 from worldprobe.report.sheet import (
     Sheet,
     as_text,
@@ -95,14 +99,16 @@ def materials_design(templates: pd.DataFrame) -> Sheet:
         " targets, of a template, by domain."
     ),
 )
-def materials_sides(templates: pd.DataFrame) -> Sheet:
+def materials_sides(templates: pd.DataFrame, provenance: Provenance | None = None) -> Sheet:
     """How alike Context 1 and Context 2, and Target 1 and Target 2, are in length and word
     frequency, by domain.
 
     Args:
         templates: Templates.
+        provenance: of the templates; it names their language.
     """
-    compared = compare_sides(templates, frequencies_of_wordfreq)
+    language = language_of(provenance.details if provenance else {}).language
+    compared = compare_sides(templates, partial(frequencies_of_wordfreq, language=language))
     values = compared.pivot(index=["part", "domain"], columns="measure", values=["difference", "p"])
     frame = values.set_axis(
         ["_".join(reversed(names)) for names in values.columns.tolist()], axis=1

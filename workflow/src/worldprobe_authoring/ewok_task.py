@@ -15,6 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.canaries import is_protected
+from worldprobe.benchmarks.ewok.vocabulary import joint
 from worldprobe.provenance import canary_comments
 from worldprobe_authoring import task_folders
 
@@ -104,7 +105,7 @@ def task_files(
         task,
         BENCHMARK,
         list(rows["task"].unique()),
-        _COLUMNS,
+        {**_COLUMNS, "target_delimiter": joint(items["context1"].iloc[0])},
         functions,
         _metrics(sorted(rows["domain"].unique())),
         AGGREGATED,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -136,6 +137,7 @@ def _exported(
         UserError: a table cannot be read, or there is no password.
     """
     from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.ewok.materials.language import language_of
     from worldprobe.benchmarks.ewok.scoring import check_texts
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe_authoring.dataset_folder import dataset_files
@@ -155,12 +157,16 @@ def _exported(
             for name, text in read_official_files(Path(path), Path(str(templates)))
         )
     word = options.export_password(encrypt)
-    items, canary = read_table(path, Items), read_provenance(path).canary
+    items, made = read_table(path, Items), read_provenance(path)
+    canary = made.canary
     check_texts(items, path)
     if format == "lm-eval":
         return task_files(items, task, canary, word)
     # The rows are the table itself, byte for byte.
-    return dataset_files(describe_items(items, canary, encrypt), Path(path).read_bytes(), word)
+    card = replace(
+        describe_items(items, canary, encrypt), language=language_of(made.details).language
+    )
+    return dataset_files(card, Path(path).read_bytes(), word)
 
 
 def export_results(responses: list[Path], /, *, out: OutFolder) -> None:

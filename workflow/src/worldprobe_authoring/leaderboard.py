@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from worldprobe.benchmark import way_in_words
 from worldprobe.contracts.results import OVERALL
 from worldprobe.models.registry import CAUSAL
 from worldprobe.report.page import asset, environment
@@ -83,7 +84,10 @@ class Ranking:
     def asked(self) -> str:
         """The items that all were asked, and how."""
         stated = self.stated
-        asked = "".join(f"; {name}: {text}" for name, text in _shared(stated))
+        asked = "".join(
+            f"; {name}: {way_in_words(text) if name == 'way of asking' else text}"
+            for name, text in _shared(stated)
+        )
         digest = stated["items_digest"][:12]
         return f"{stated['n']} {stated['unit']}{asked}. Items' digest {digest}."
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.vocabulary import joint
 from worldprobe.benchmarks.worldsense.inference.ask import choose, responses, write_prompts
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.skins.vocabulary import answers_of
@@ -328,7 +329,8 @@ def read_target_scores(run: LmEvalRun, items: pd.DataFrame) -> pd.DataFrame:
             .tolist()
         ):
             context1, context2, text = texts
-            wanted[item, target] = [(context1, " " + text), (context2, " " + text)]
+            said = joint(context1) + text
+            wanted[item, target] = [(context1, said), (context2, said)]
             by_texts.setdefault((context1, context2, text, target), []).append((item, target))
     return _frame(
         read_logprobs(

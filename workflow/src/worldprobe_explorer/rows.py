@@ -17,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
+from worldprobe.benchmark import way_in_words
 from worldprobe.benchmarks import find, scored_in
 from worldprobe.benchmarks.ewok.analysis.judge import Evidence, judge_evidence, read_evidence
 from worldprobe.benchmarks.ewok.canaries import is_own
@@ -28,12 +29,13 @@ from worldprobe.benchmarks.ewok.contracts import (
     Responses,
 )
 from worldprobe.benchmarks.ewok.scoring import QUESTIONS, Prompt, load_prompts, presentations
+from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.vocabulary import Way, has_pairing, way_of
 from worldprobe.benchmarks.worldsense import contracts as worldsense
 from worldprobe.benchmarks.worldsense.analysis.answers import SEPARATOR, AnswerSeries, read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, WORDS, from_frame
 from worldprobe.benchmarks.worldsense.analysis.statistics import are_right
-from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES
+from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, prompting_name
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY
 from worldprobe.benchmarks.worldsense.trials.files import is_official, read_lines, read_trials
 from worldprobe.contracts import read_provenance, read_table, table_name
@@ -689,11 +691,15 @@ def as_data(rows: Rows, with_text: bool, roster: Roster) -> dict[str, Any]:
         "texts": {name: encoded(column) for name, column in texts.items()},
         "tables": encoded(frame["table"]),
         "people": rows.people,
-        "runs": [_run_data(run, is_shown.to_numpy()[run.rows], roster) for run in rows.runs],
+        "runs": [
+            _run_data(run, is_shown.to_numpy()[run.rows], roster, frame["benchmark"][run.rows[0]])
+            for run in rows.runs
+        ],
     }
 
 
-def _run_data(run: Run, is_shown: np.ndarray, roster: Roster) -> dict[str, Any]:
+def _run_data(run: Run, is_shown: np.ndarray, roster: Roster, benchmark: str) -> dict[str, Any]:
+    say = {"ewok": in_words, "worldsense": prompting_name}.get(benchmark, way_in_words)
     replies = [
         reply if shown else None
         for reply, shown in zip(run.replies or [None] * len(is_shown), is_shown, strict=True)
@@ -702,6 +708,7 @@ def _run_data(run: Run, is_shown: np.ndarray, roster: Roster) -> dict[str, Any]:
         "model": run.model,
         "name": roster[run.model].name,
         "way": run.way,
+        "asked_by": "" if run.way == run.model else say(run.way),
         "tested": is_tested(run, roster),
         "rows": run.rows.tolist(),
         "right": rounded(run.right, 3),

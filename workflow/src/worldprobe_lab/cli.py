@@ -209,6 +209,7 @@ def compare_conditions(
     """
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, has_own_fillings
     from worldprobe.benchmarks.ewok.analysis.provenances import kinds_of, read_judgements
+    from worldprobe.benchmarks.ewok.benchmark import BENCHMARK
     from worldprobe.benchmarks.ewok.results import COMPARISONS
     from worldprobe_lab.condition_comparisons import PRINTED, compare_conditions
     from worldprobe_lab.contracts import ConditionComparisons
@@ -270,4 +271,5 @@ def compare_conditions(
             out,
             details | {"drawn": str(comparisons["interval_over"][0])},
             PRINTED,
+            benchmark=BENCHMARK,
         )

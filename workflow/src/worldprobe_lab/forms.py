@@ -176,5 +176,5 @@ def fill_forms(
         for form, filling in enumerate(fillings):
             if filling is not None:
                 shown = in_frame(template, form) if framed else template
-                rows[form].append(item_row(shown, form + 1, filling, fillers.rules))
+                rows[form].append(item_row(shown, form + 1, filling, fillers))
     return Forms([items_table(made) for made in rows], n_apart, n_templates)

@@ -23,7 +23,7 @@ from worldprobe.analysis.clusters import crossed_means
 from worldprobe.benchmarks.ewok.materials.filling import Filling
 from worldprobe.benchmarks.ewok.materials.items import fill_items
 from worldprobe.benchmarks.ewok.materials.materials import Materials
-from worldprobe.benchmarks.ewok.vocabulary import TARGET_CONTRASTS
+from worldprobe.benchmarks.ewok.vocabulary import TARGET_CONTRASTS, joint
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.settings.study import CorpusSettings
@@ -190,22 +190,25 @@ def _evened(items: pd.DataFrame, count: int) -> pd.DataFrame:
 
 
 def _pairings(items: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Both right pairings of each item, context and target joined by one space as the scorer joins
-    them.
-    """
+    """Both right pairings of each item, context and target joined as the scorer joins them."""
     return pd.concat(
         [
             _documents(
                 items,
                 kind,
                 n,
-                items[f"context{n}"] + " " + items[f"target{n}"],
-                items[f"context{n}"].str.len() + 1,
+                _before(items, n) + items[f"target{n}"],
+                _before(items, n).str.len(),
             )
             for n in (1, 2)
         ],
         ignore_index=True,
     )
+
+
+def _before(items: pd.DataFrame, number: int) -> pd.Series:
+    context = items[f"context{number}"]
+    return context + context.map(joint)
 
 
 def _sentences(items: pd.DataFrame) -> pd.DataFrame:
@@ -251,7 +254,7 @@ def group_items(items: pd.DataFrame, corpus: Corpus, reads: Sequence[str]) -> pd
     read = corpus.documents[corpus.documents["kind"].isin(reads)]
     times = Counter(read["text"][read["kind"] == "item"])
     read_texts = set(read["text"])
-    texts = [(items[f"context{n}"] + " " + items[f"target{n}"]).tolist() for n in (1, 2)]
+    texts = [(_before(items, n) + items[f"target{n}"]).tolist() for n in (1, 2)]
     by_template = corpus.templates.set_index("template_id")
     template = _template_ids(items)
     status = template.map(by_template["status"])

@@ -102,8 +102,7 @@ def finetune(
         mix: dialogues that are mixed in, e.g. instructions
         tests: test sets, and tables of EWoK's items, none of which may be trained on
         checkpoints: folder of checkpoints (default: .checkpoints next to --out)
-        gpus: GPUs that share the model; 0: train on the CPU (default: 1, or the CPU where there is
-            no GPU)
+        gpus: GPUs that share the model; 0, or where there is none: train on the CPU
         out: folder of the model, written whole or not at all
     """
     from worldprobe.operations.resources import claim_gpus, visible_gpus

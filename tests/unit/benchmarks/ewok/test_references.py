@@ -124,7 +124,9 @@ def test_compare_takes_the_folder_of_a_result_and_the_name_of_a_reference(
     pairs = read_table(out, Comparisons)
     assert {*pairs["model_a"], *pairs["model_b"]} == {"known", "mine"}
     assert run(f"compare {tmp_path / 'mine'} unknown --out {out}") == 2
-    assert "References: known, wordnet." in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "References: known, wordnet." in said
+    assert 'did you mean "known"?' in said
     (folder / "items.parquet").unlink()
     assert run(f"compare {tmp_path / 'mine'} known --out {out}") == 2
     assert "worldprobe references judge ITEMS" in capsys.readouterr().err

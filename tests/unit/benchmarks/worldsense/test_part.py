@@ -3,6 +3,7 @@ the summary of all benchmarks.
 """
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -137,6 +138,29 @@ def test_a_draft_of_results_leads_to_the_cells_of_its_tables(folder: Path, tmp_p
     assert f'[0.750]({table.stem}.csv "mean of 2 rows, mean") on average' in text
 
 
+def test_a_draft_says_which_response_biases_differ_from_none(folder: Path, tmp_path: Path) -> None:
+    """It had no sentence on them."""
+    rows = read_table(folder / "summaries.parquet", Summaries).assign(n_clusters=12)
+    is_bias = (rows["metric"] == "bias") & (rows["grouping"] == "problem")
+    numbers = {"mean": 0.0, "ci_low": -0.1, "ci_high": 0.1, "status": "ok", "std_error": 0.05}
+    rows.loc[is_bias, list(numbers)] = list(numbers.values())
+    off = is_bias & (rows["model"] == "knows") & (rows["group"] == "Infer.normal")
+    rows.loc[off, ["mean", "ci_low", "ci_high"]] = [-0.4, -0.5, -0.3]
+    summary, table = tmp_path / "summaries.parquet", tmp_path / "worldsense_biases.json"
+    draft = tmp_path / "results_section.md"
+    for shown, found in ((rows, 1), (rows[~off], 0)):
+        write_table(shown, Summaries, summary, Provenance(seed=0))
+        files = f"{table} {table.with_suffix('.csv')}"
+        assert run(f"table worldsense_biases {summary} --out {files}") == 0
+        assert run(f"report draft {summary} --tables {table} --out {draft}") == 0
+        text = re.sub(r"\]\([^)]*\)|\[", "", draft.read_text())
+        verb = "bias is" if found else "biases are"
+        assert f"\nBy problem, {found} response {verb} shown to differ from 0." in text
+        one = "\nknows has a response bias of −0.40 (95% interval over skins: −0.500 to −0.300)"
+        said = f"{one} in Inference, towards FALSE, IMPOSSIBLE or UNKNOWN."
+        assert (said in text) == bool(found)
+
+
 def test_the_main_set_decides_by_which_way_of_asking_models_are_shown(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -154,7 +178,7 @@ def test_the_main_set_decides_by_which_way_of_asking_models_are_shown(
         for origin in material(folder, None).origins
     ]
     part = compose(Material(tmp_path / "summaries.parquet", Roster(), origins, None))
-    assert "Accuracy over a sample of the items is 0.500 to 1.000" in part.lead
+    assert "Accuracy over a sample of the trials is 0.500 to 1.000" in part.lead
 
 
 def rows_of(folder: Path, tmp_path: Path, **values: tuple[float, float, float]) -> Part:

@@ -184,7 +184,7 @@ def arrange(scores: pd.DataFrame, groupings: Sequence[str] = ()) -> tuple[ScoreA
         raise UserError(
             "scores",
             f"{unit} has two values of {' or '.join(facts)}.",
-            "Score every model on the same units.",
+            "Score every model on the same items.",
         )
     units = units.sort_values("unit", ignore_index=True)
     series = (

@@ -69,10 +69,12 @@ def parse(words: Sequence[str]) -> parsing.Call | None:
     for word in leading:
         option = word.partition("=")[0] if word.startswith("--") else word[:2]
         if option not in OPTIONS:
+            stage = next((word for word in words if word in STAGES), "")
+            after = f"Options follow their command: worldprobe {stage} {option}"
             raise UserError(
                 "worldprobe",
                 f"unknown option {option}{did_you_mean(option, OPTIONS)}",
-                "Run: worldprobe --help",
+                after if stage else "Run: worldprobe --help",
             )
     rest = list(words[len(leading) :])
     if "--version" in leading:
@@ -82,7 +84,7 @@ def parse(words: Sequence[str]) -> parsing.Call | None:
         print_stages()
         return None
     if not rest or rest[0] not in STAGES:
-        near = did_you_mean(rest[0], STAGES, "") if rest else ""
+        near = _command_meant(rest[0]) if rest else ""
         problem = (
             f'unknown command: "{rest[0]}"{near}'
             if near
@@ -107,6 +109,12 @@ def parse(words: Sequence[str]) -> parsing.Call | None:
     call = parsing.Call(" ".join(rest[:2]), function, bound)
     call.check_settings()
     return call
+
+
+def _command_meant(word: str) -> str:
+    """What an unknown first word may stand for: a command, or a subcommand without its command."""
+    named = [words for words, _ in parsing.commands(build_app()) if words.endswith(f" {word}")]
+    return did_you_mean(word, STAGES, f'; did you mean "{named[0]}"?' if named else "")
 
 
 def print_stages() -> None:

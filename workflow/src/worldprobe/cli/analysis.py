@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import App
 
+from worldprobe.benchmark import way_in_words
 from worldprobe.benchmarks import benchmark_of, facts_of, find_analysis
 from worldprobe.cli import options
 from worldprobe.cli.options import (
@@ -329,7 +330,14 @@ def _compare(
         computed = analysis.compute(answers, **chosen)
         step.take(computed)
         write_comparisons(
-            step, computed.table, analysis.contract, out, {}, computed.template, computed.shown
+            step,
+            computed.table,
+            analysis.contract,
+            out,
+            {},
+            computed.template,
+            computed.shown,
+            benchmark,
         )
         for note in computed.notes:
             print(note)
@@ -343,12 +351,14 @@ def write_comparisons(
     details: dict[str, Any],
     template: str = "",
     shown: Mapping[str, Any] | None = None,
+    benchmark: Benchmark | None = None,
 ) -> None:
     """Print the overall comparisons by a template, and write the table, as Parquet or JSON.
 
     Args:
         template: package and file; "": that of any benchmark.
         shown: what the template prints; None: the rows of the overall comparisons.
+        benchmark: whose they are, which has words for its ways of asking.
     """
     from worldprobe.contracts import validate
     from worldprobe.report.findings import warn_of_few
@@ -361,9 +371,12 @@ def write_comparisons(
             raise UserError(f"--out {out}", problem, "Write a table (.parquet), which says so.")
         print(REHEARSAL)
     overall = comparisons[comparisons["grouping"] == "overall"]
+    say = benchmark.way_in_words if benchmark else way_in_words
+    rows = overall.assign(way=overall["eval_type"].map(say)).to_dict("records")
+    units = benchmark.units if benchmark else "items"
     template = template or "worldprobe.report/assets/comparisons.txt.jinja"
     package, _, file = template.partition("/")
-    text = render_template(package, file, **(shown or {"rows": overall.to_dict("records")}))
+    text = render_template(package, file, **(shown or {"rows": rows, "units": units}))
     print(text, end="")
     for note in warn_of_few(overall):
         print(note)

@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -53,7 +55,7 @@ class Setup(Loading):
     kind: Annotated[Kind, Parameter(show_default=False)] = "causal"
     """Type of model; by default `evaluate` takes it from card or checkpoint, and other commands
     take `causal`. Masked models (BERT) are scored by pseudo-log-likelihood, encoder-decoders (T5)
-    by the target given the context; both by logprobs only.
+    by the target given the context; both by LogProbs only.
     """
 
     model: str | None = None
@@ -89,12 +91,26 @@ class Setup(Loading):
     max_tokens: Count | None = None
     """Stop after so many tokens in all, read and written, as a server counts them."""
 
-    kept_since: Annotated[float, Field(ge=0, le=1e12)] = 0.0
+    kept_since: Annotated[float, Field(ge=0, le=1e12), Parameter(show_default=False)] = 0.0
     """Ask again what was answered before this time, in seconds since 1970 (`date +%s`)."""
 
     def findings(self) -> Iterator[Finding]:
         """None yet: a card may say what is missing."""
         yield from ()
+
+
+#: Where help lists how a model is loaded and asked.
+MODEL_KEYS = Parameter(name="*", group="The model")
+#: And where keys that are about a machine, or a model on a server.
+_GROUPS = {
+    "The model: machine": (
+        *("gpus", "device", "batch_size", "threads", "tensor_parallel", "plain", "kept_since"),
+    ),
+    "The model: server": ("endpoint", "tokenizer", "concurrency", "max_requests", "max_tokens"),
+}
+for _group, _keys in _GROUPS.items():
+    for _key in _keys:
+        Setup.model_fields[_key].metadata.append(Parameter(group=_group))
 
 
 class Model(Setup):
@@ -171,13 +187,21 @@ class Model(Setup):
         try:
             state = engine_type.files_state(self) if kept is not None and self.answers else ()
             engine = (
-                open_remembered(self.answers, loaded, state, digest_code(), visible_gpus(), load)
+                open_remembered(
+                    self.answers,
+                    loaded,
+                    state,
+                    digest_code(),
+                    visible_gpus(),
+                    load,
+                    partial(engine_type.render, self),
+                )
                 if state and self.answers
                 else load()
             )
         except UserError as error:
             if not (card := look_up(self.checkpoint, REGISTRY)):
-                raise
+                raise with_nearest_id(error, self.checkpoint, REGISTRY) from error
             words = shlex.join([card["checkpoint"], *loading_words(card)])
             problem = f"is the id of a card in {REGISTRY}, which this command does not read."
             raise UserError(self.checkpoint, problem, f"--checkpoint {words}") from error
@@ -203,8 +227,6 @@ class Model(Setup):
                 raise UserError(f"engine {self.engine}", problem, fix) from error
 
 
-#: Where help lists how a model is loaded and asked.
-MODEL_KEYS = Parameter(name="*", group="The model")
 #: The argument of a command that loads a model.
 ModelOptions = Annotated[Model, MODEL_KEYS]
 
@@ -231,8 +253,6 @@ def set_up(model: str | None, registry: Path, setup: Setup) -> Model:
     Raises:
         UserError: no model is named, or what is said contradicts itself.
     """
-    from worldprobe.settings import read_registry
-
     if model is None and not (setup.endpoint and setup.model):
         fix = "Give a folder, hub id or registry id, or a server's --endpoint URL --model NAME."
         raise UserError("MODEL", "is missing.", fix)
@@ -257,11 +277,24 @@ def set_up(model: str | None, registry: Path, setup: Setup) -> Model:
     try:
         stated["kind"] = given.get("kind") or card.get("kind") or engines.of(stated).kind(stated)
     except UserError as error:
-        near = did_you_mean(checkpoint, read_registry(shipped_file(registry)), "")
-        if not near or Path(checkpoint).exists():
-            raise
-        raise UserError(error.where, error.problem.rstrip(".") + near, error.fix) from error
+        raise with_nearest_id(error, checkpoint, registry) from error
     return parse(Model, stated, [Source(stated["model"], stated)])
+
+
+def with_nearest_id(error: UserError, model: str, registry: Path) -> UserError:
+    """The error about a model that is not there, with the id of a card that it may mean.
+
+    Args:
+        error: as it was raised.
+        model: as it is named.
+        registry: model registry.
+    """
+    from worldprobe.settings import read_registry
+
+    near = did_you_mean(model, read_registry(shipped_file(registry)), "")
+    if not near or "/" in model or Path(model).exists() or "did you mean" in error.problem:
+        return copy(error)  # an error that is its own cause has no end
+    return type(error)(error.where, error.problem.rstrip(".") + near, error.fix)
 
 
 def look_up(model: str, registry: Path) -> dict[str, Any]:

@@ -114,49 +114,86 @@ def evaluate(
     if len(models) > 1 and (given := [option for option, value in one.items() if value]):
         problem = f"is of one model, and {len(models)} are named."
         raise UserError(given[0], problem, "Leave it out, or give one model.")
-    errors: list[UserError] = []
-    for model in models or (None,):
-        if len(models) > 1:
-            print(f"{model}:", file=sys.stdout if dry_run else sys.stderr)
+    is_one, errors = len(models) < 2, []
+
+    def attempt(model: str | None, function: Callable[..., R], *args: Any) -> R | None:
         try:
-            evaluate_model(
-                model, benchmark, limit, work, replace, dry_run, out, registry, options, setup
-            )
+            return function(*args)
         except UserError as error:
             errors.append(error)
-            if len(models) > 1:  # at once: others may take hours
-                LOGGER.warning("not evaluated: %s %s", error.where, error.problem)
-        if len(models) > 1:
+            if not is_one:  # at once: others may take hours
+                LOGGER.warning("%s is not evaluated: %s %s", model, error.where, error.problem)
+            return None
+
+    say = print if dry_run else LOGGER.info
+    prepared: dict[str | None, PreparedEvaluation] = {}
+    for model in models or (None,):
+        how = (benchmark, limit, work, out, replace or dry_run, registry, options, setup)
+        if plan := attempt(model, prepare, model, *how):
+            prepared[model] = plan
+            named = [] if is_one else [f"{model}:"]
+            for line in [*named, *plan.expected, *(plan.skipped if dry_run else ())]:
+                say(line)
+    for model, plan in {} if dry_run else prepared.items():
+        if not is_one:
+            LOGGER.info("%s:", model)
+        attempt(model, evaluate_prepared, plan, replace, registry)
+        if not is_one:
             print()
     raise_all(errors)
 
 
-def evaluate_model(
+@dataclasses.dataclass(frozen=True)
+class PreparedEvaluation:
+    """One model, before it is asked.
+
+    Attributes:
+        evaluated: the model, and the folder of its tables.
+        chosen: the benchmarks that are named.
+        evaluations: those of them that can evaluate it.
+        settled: options of each of these.
+        expected: what will be asked, how long it takes and what it costs, line by line.
+        skipped: what is said of the other benchmarks.
+        out: the result.
+        earlier: the result that is there already.
+        result: the new one, before it has numbers.
+    """
+
+    evaluated: Evaluated
+    chosen: Sequence[Benchmark]
+    evaluations: Mapping[str, Evaluation]
+    settled: Mapping[str, Any]
+    expected: list[str]
+    skipped: Sequence[str]
+    out: Path
+    earlier: dict[str, Any]
+    result: dict[str, Any]
+
+
+def prepare(
     model: str | None,
     benchmark: str,
     limit: int | None,
     work: Path | None,
-    replace: bool,
-    dry_run: bool,
     out: Path | None,
+    replace: bool,
     registry: Path,
     options: Any,
     setup: Setup,
-) -> None:
-    """Evaluate one model; see ``evaluate``.
+) -> PreparedEvaluation:
+    """What can be known of one model's evaluation before a question is asked; see ``evaluate``.
 
     Raises:
         UserError: it cannot be evaluated so.
     """
-    from worldprobe.report.results import SCHEMA_VERSION, check_result, describe, merge_results
+    from worldprobe.report.results import SCHEMA_VERSION
 
     chosen = named_benchmarks(benchmark)
     refuse_what_does_nothing(options, [benchmark.name for benchmark in chosen])
     loaded = set_up(model, registry, setup)
-    name = loaded.name
     refuse_stand_in(loaded)
     answers = work / ".answers" if work else ANSWERS
-    work = work or Path("results/evaluate") / name
+    work = work or Path("results/evaluate") / loaded.name
     refuse_another_models_folder(work / "result.json", loaded.checkpoint)
     loaded = loaded.model_copy(update={"answers": answers})
     evaluated = Evaluated(loaded, work, None, step, limit, loaded.offers())
@@ -172,24 +209,34 @@ def evaluate_model(
         for benchmark in chosen
         if benchmark.name in evaluations
     }
-    expected = expect(loads, loaded, look_up(model, registry) if model else {})
-    if dry_run:
-        print("\n".join([*expected, *skipped]))
-        return
-    for line in expected:
-        LOGGER.info("%s", line)
     out = out or work / "result.json"
-    earlier = read_earlier(out, replace)
     result: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "worldprobe_version": __version__,
         "options": {each: stated_options(block, limit) for each, block in settled.items()},
     }
+    earlier = read_earlier(out, replace)
     refuse_to_lose(out, asked_otherwise(earlier, result), replace)
+    expected = expect(loads, loaded, look_up(model, registry) if model else {})
+    return PreparedEvaluation(
+        evaluated, chosen, evaluations, settled, expected, skipped, out, earlier, result
+    )
+
+
+def evaluate_prepared(prepared: PreparedEvaluation, replace: bool, registry: Path) -> None:
+    """Evaluate one model; see ``evaluate``.
+
+    Raises:
+        UserError: its numbers would replace others.
+    """
+    from worldprobe.report.results import check_result, describe, merge_results
+
+    evaluated, evaluations, out = prepared.evaluated, prepared.evaluations, prepared.out
+    work, earlier, result = evaluated.folder, prepared.earlier, prepared.result
     with kept_loaded():
         for each, evaluation in evaluations.items():
             part = evaluation.run(
-                dataclasses.replace(evaluated, folder=work / each, options=settled[each])
+                dataclasses.replace(evaluated, folder=work / each, options=prepared.settled[each])
             )
             result = merge_results(result, part)
     refuse_to_lose(out, asked_otherwise(earlier, result), replace)
@@ -205,16 +252,16 @@ def evaluate_model(
     result = merge_results(earlier, result)
     check_result(result, str(out))
     write_text(out, json.dumps(result, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-    sources = [benchmark.source for benchmark in chosen if benchmark.source]
+    sources = [benchmark.source for benchmark in prepared.chosen if benchmark.source]
     page = write_page(result, work, out.with_name("report.html"), registry, sources)
     findings = {
         benchmark.name: findings_of(benchmark, work / benchmark.name, registry)
-        for benchmark in chosen
+        for benchmark in prepared.chosen
         if benchmark.name in evaluations
     }
     is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     described = [describe(result, name, findings[name], is_coloured) for name in evaluations]
-    print("\n\n".join([*described, *skipped]))
+    print("\n\n".join([*described, *prepared.skipped]))
     print(f"JSON result: {out}\nReport: {page}")
 
 

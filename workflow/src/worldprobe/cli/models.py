@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from worldprobe import engines
+from worldprobe.cli.engines import with_nearest_id
 from worldprobe.cli.options import (
     KEYS,
     Adapter,
@@ -193,14 +194,17 @@ def fetch_(
     allow_pickle = allow_pickle or card.get("allow_pickle", False)
     trust = (allow_pickle, trust_remote_code or card.get("trust_remote_code", False))
     stated = {key: card[key] for key in Packaging.model_fields if card.get(key)}
-    fetched = fetch(
-        name,
-        revision or card.get("revision"),
-        *trust,
-        adapter=adapter or card.get("adapter"),
-        packaging=packaging.model_copy(update=stated),
-        accepted=accept_terms,
-    )
+    try:
+        fetched = fetch(
+            name,
+            revision or card.get("revision"),
+            *trust,
+            adapter=adapter or card.get("adapter"),
+            packaging=packaging.model_copy(update=stated),
+            accepted=accept_terms,
+        )
+    except UserError as error:
+        raise with_nearest_id(error, name, registry) from error
     files = {
         path.name: path.stat().st_size
         for path in sorted(fetched.folder.iterdir())

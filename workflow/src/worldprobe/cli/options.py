@@ -165,12 +165,15 @@ Sets = Annotated[
     ),
 ]
 Surface = Annotated[Path, Parameter(help="surface features table")]
-EvalType = Annotated[str, Parameter(help="EWoK: way of asking (default: logprobs)")]
+EvalType = Annotated[
+    str, Parameter(help="EWoK: way of asking (default: logprobs)", show_default=False)
+]
 Cluster = Annotated[
     Literal["concept_pair", "template"],
     Parameter(
         help="EWoK: random factor of the intervals (default: concept_pair); versions are a second"
-        " one if all items of a version share one filling, or if a test finds that versions differ"
+        " one if all items of a version share one filling, or if a test finds that versions differ",
+        show_default=False,
     ),
 ]
 Metric = Annotated[
@@ -223,8 +226,9 @@ Samples = Annotated[Path, Parameter(help="folder that was lm-eval's --output_pat
 MaterialsPlace = Annotated[
     Place,
     Parameter(
-        help="builtin (our own, newest edition), builtin@1 to builtin@4 (a given edition), a folder"
-        " in EWoK's official layout, or a .zip file of one"
+        help="builtin (our own, newest edition), builtin@1 to builtin@4 (a given edition),"
+        " builtin-es, builtin-zh (Spanish, Chinese), a folder in EWoK's official layout, or a .zip"
+        " file of one"
     ),
 ]
 Password = Annotated[

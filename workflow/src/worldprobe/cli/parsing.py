@@ -39,7 +39,7 @@ READ_WHOLE = {"materials", "source", "corpus", "tokenizer", "checkpoint"}
 def _shown_default(value: object) -> object:
     if isinstance(value, list | tuple):
         return " ".join(map(str, value)) or None
-    return None if value is False or value == "" else value
+    return None if value is False or value in ("", {}) else value
 
 
 #: Several values after one option, no ``--no-...``, no defaults that say nothing.
@@ -238,7 +238,10 @@ def _problem(error: CycloptsError) -> str:
     if isinstance(error, RepeatArgumentError):
         return f"{error.token.keyword} is given twice; give it once."
     if isinstance(error, UnusedCliTokensError):
-        return "too many arguments: the last ones have no meaning here."
+        return (
+            "too many arguments: the last ones have no meaning here (several files or names stand"
+            " side by side, without an option between them)."
+        )
     name = error.argument.name if error.argument is not None else ""
     if isinstance(error, MissingArgumentError):
         return f"{name} is missing." if error.keyword is None else f"{error.keyword} needs a value."

@@ -134,6 +134,10 @@ def draft(summaries: Summaries, /, *, contents: Contents = Contents(), out: list
     """
     from worldprobe.report.results_section import read_cells, results_part, write_results_section
 
+    if not contents.tables:
+        problem = "is missing: sentences are about numbers in printed tables, so none would hold."
+        fix = "Print tables, such as worldprobe table models_against_chance SUMMARIES --out a.json"
+        raise UserError("--tables", problem, f"{fix} a.csv; a study does so by itself.")
     files = [Path(path) for path in summaries]
     parts = [
         results_part(shown, read_cells(_of_part(contents.tables, path, files), out[0].parent))

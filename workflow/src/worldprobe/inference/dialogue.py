@@ -155,7 +155,10 @@ def converse(
     return exchanges, merge_origins(origins)
 
 
-NUMERAL = re.compile(r"(?<![\w.,])[-\u2212]?\d+(?:[.,]\d+)*(?![\w])")
+#: A numeral; Chinese characters may stand around it without a blank.
+NUMERAL = re.compile(
+    r"(?<![^\W\u3400-\u9fff])(?<![.,])[-\u2212]?\d+(?:[.,]\d+)*(?![^\W\u3400-\u9fff])"
+)
 #: A whole number with decimals.
 DECIMALS = re.compile(r"\.0{1,2}$")
 #: Removed around a word: whatever is neither letter nor digit, such as punctuation, markup and
@@ -185,8 +188,8 @@ def first_numeral(accept: Sequence[str]) -> Reader:
     >>> read = first_numeral("12345")
     >>> read("I would say 4.").value, read("10 out of 10").status, read("none").status
     ('4', 'out_of_range', 'no_numeral')
-    >>> read("4.0").value, read("\N{MINUS SIGN}1").status
-    ('4', 'out_of_range')
+    >>> read("4.0").value, read("\N{MINUS SIGN}1").status, read("选2更合理").value
+    ('4', 'out_of_range', '2')
     """
 
     def read(text: str) -> Reading:

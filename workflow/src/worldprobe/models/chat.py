@@ -424,10 +424,7 @@ class Encoder:
         Raises:
             UserError: a conversation, but no chat template, or one that cannot be used so.
         """
-        if isinstance(prompt, str):
-            return prompt
-        written = render_to_choose if chooses else render_chat
-        return written(self.tokenizer, _plain(prompt))
+        return rendered(self.tokenizer, prompt, chooses)
 
     def _check_turn(self, prompt: Sequence[Message]) -> None:
         """Warn, once, of a chat template that does not open the model's turn."""
@@ -439,6 +436,14 @@ class Encoder:
                     " never opened; fix the template, or ask without it (chat_template: never)",
                     self.name,
                 )
+
+
+def rendered(tokenizer: Any, prompt: Prompt, chooses: bool = False) -> str:
+    """The text that is sent; see ``Encoder.rendered``."""
+    if isinstance(prompt, str):
+        return prompt
+    written = render_to_choose if chooses else render_chat
+    return written(tokenizer, _plain(prompt))
 
 
 def _plain(prompt: Sequence[Message]) -> list[dict[str, str]]:

@@ -177,6 +177,15 @@ class LoadedWeights(EngineType):
         made |= {"adapter": None, "engine": "transformers", "tensor_parallel": None}
         return made | {"trust_remote_code": False, "allow_pickle": False}
 
+    def render(self, model: Any, prompt: Any, chooses: bool) -> str:
+        """See ``EngineType.render``: by the tokenizer alone, without weights."""
+        from worldprobe.models.chat import rendered
+        from worldprobe.models.loading import load_tokenizer
+
+        tokenizer = load_tokenizer(checkpoint_of(model.model_dump(), kind=model.kind))
+        tokenizer.chat_template_kwargs = dict(model.chat_template_kwargs)
+        return rendered(tokenizer, prompt, chooses)
+
 
 def _chats(model: Any) -> bool:
     from worldprobe.models.chat import has_template

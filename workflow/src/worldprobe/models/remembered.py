@@ -33,15 +33,22 @@ PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "peft", "accel
 class RememberedEngine:
     """A model that is loaded when it is first asked something."""
 
-    def __init__(self, facts: EngineFacts, load: Callable[[], Engine], note: Path) -> None:
+    def __init__(
+        self,
+        facts: EngineFacts,
+        load: Callable[[], Engine],
+        note: Path,
+        render: Callable[[Prompt, bool], str],
+    ) -> None:
         """Take what is known of it.
 
         Args:
             facts: of an earlier loading.
             load: loads it.
             note: the file that the facts are from.
+            render: writes a conversation as the loaded model does.
         """
-        self.facts, self._load, self._note = facts, load, note
+        self.facts, self._load, self._note, self._render = facts, load, note, render
 
     @cached_property
     def _engine(self) -> Engine:
@@ -57,8 +64,8 @@ class RememberedEngine:
         return getattr(self._engine, name)
 
     def rendered(self, prompt: Prompt, chooses: bool = False) -> str:
-        """See ``Engine.rendered``; only a conversation needs the tokenizer."""
-        return prompt if isinstance(prompt, str) else self._engine.rendered(prompt, chooses)
+        """See ``Engine.rendered``; only a conversation needs the tokenizer, and no weights."""
+        return prompt if isinstance(prompt, str) else self._render(prompt, chooses)
 
 
 def open_remembered(
@@ -68,6 +75,7 @@ def open_remembered(
     code: str,
     gpus: Sequence[str],
     load: Callable[[], Engine],
+    render: Callable[[Prompt, bool], str],
 ) -> Engine:
     """The model, loaded at once where nothing is known of it.
 
@@ -78,6 +86,7 @@ def open_remembered(
         code: digest of what loads it.
         gpus: that this process may use.
         load: loads it.
+        render: writes a conversation as the loaded model does.
     """
     depends: list[Any] = [options, state, _packages(), code, processor(), list(gpus)]
     depends.append(
@@ -94,7 +103,7 @@ def open_remembered(
         write_text(note, json.dumps(asdict(engine.facts)) + "\n")
         return engine
     LOGGER.info("%s is loaded only if something is to be asked", facts.checkpoint)
-    return cast(Engine, RememberedEngine(facts, load, note))
+    return cast(Engine, RememberedEngine(facts, load, note, render))
 
 
 def _packages() -> Mapping[str, str]:

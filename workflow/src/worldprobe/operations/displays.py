@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -177,13 +178,21 @@ class Displays:
     # What is said of the whole run. ``workflow`` is Snakemake's.
 
     def refuse_mistyped(self, workflow: Any) -> None:
-        """Stop where a file of the command line is in the results and nothing makes it, as
-        Snakemake would name no other.
+        """Stop where a target of the command line is no rule, or is a file in the results that
+        nothing makes: Snakemake would name no other.
         """
         snakefiles = (REPOSITORY / "Snakefile", REPOSITORY / "workflow" / "Snakefile")
         if Path(workflow.main_snakefile).resolve() not in snakefiles:
             return  # a workflow that uses this one has rules of its own
         rules = list(workflow.rules)
+        names = [rule.name for rule in rules]
+        is_typed = "snakemake" in Path(sys.argv[0]).parts[-2:]
+        for word in takewhile(lambda word: is_typed and word[:1] != "-", sys.argv[1:]):
+            is_named = word in names or any(rule.is_producer(word) for rule in rules)
+            if "/" not in word and not (is_named or os.path.exists(word)):
+                problem = f"is no rule{did_you_mean(word, names)}"
+                fix = "Name a rule (snakemake --list-rules) or a file of the results."
+                sys.exit(UserError(word, problem, fix).lines())
         for before, word in zip(sys.argv, sys.argv[1:], strict=False):
             is_target = word.startswith(f"{self.run.paths.results}/") and not before.startswith("-")
             is_made = os.path.exists(word) or any(rule.is_producer(word) for rule in rules)

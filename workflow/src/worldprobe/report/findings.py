@@ -126,7 +126,7 @@ def lead_values(
     rows: pd.DataFrame,
     chance: float | None = 0.5,
     compared: Sequence[str] = (),
-    is_sample: bool = False,
+    sample: str = "",
     table: str = "models_against_chance",
 ) -> dict[str, Any]:
     """Values of ``assets/lead.html.jinja``.
@@ -135,7 +135,7 @@ def lead_values(
         rows: of ``against_chance``.
         chance: what guessing reaches.
         compared: of ``compared_in_words``, and what else is said at first.
-        is_sample: whether not all items were asked.
+        sample: what a sample was asked of, in the plural; "": all were.
         table: the printed table of these rows.
     """
     counted = rows[rows["is_counted"] & rows["mean"].notna()]
@@ -153,7 +153,7 @@ def lead_values(
         "average": counted["mean"].mean(),
         "has_published": bool((rows["kind"] == "language model").any()),
         "compared": list(compared),
-        "is_sample": is_sample,
+        "sample": sample,
     }
     return values | {"sentences": [_lead(values), *compared]}
 
@@ -172,13 +172,13 @@ def _lead(values: dict[str, Any]) -> CitedSentence:
 
 
 def each_in_words(
-    rows: pd.DataFrame, table: str = "models_against_chance", is_sample: bool = False
+    rows: pd.DataFrame, table: str = "models_against_chance", sample: str = ""
 ) -> list[CitedSentence]:
     """A sentence about each of some rows of ``against_chance``, as the lead has it of one model."""
     return [
-        lead_values(rows.loc[[index]].assign(is_counted=True), 0.5, (), is_sample, table)[
-            "sentences"
-        ][0]
+        lead_values(rows.loc[[index]].assign(is_counted=True), 0.5, (), sample, table)["sentences"][
+            0
+        ]
         for index in rows.index[rows["mean"].notna()]
     ]
 

@@ -226,9 +226,20 @@ def rehearsal_note(provenance: Provenance, roster: Roster) -> str:
     return REHEARSAL if provenance.details.get("rehearsal") else ""
 
 
+def language_note(provenance: Provenance, roster: Roster) -> str:
+    """The sentence on items that are not in English, or an empty string."""
+    name = provenance.details.get("items_in")
+    return (
+        f"The items are in {name}; baselines and references that know English alone are left out."
+        if name
+        else ""
+    )
+
+
 #: Title -> note for tables and figures, and for the head of a report.
 NOTES = {
     "Rehearsal": rehearsal_note,
+    "Language": language_note,
     "Missing models": missing_note,
     "Missing answers": partly_note,
     "Models of other kinds": kinds_note,

@@ -21,7 +21,15 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from worldprobe import __version__
-from worldprobe.benchmark import NO_SECTION, TOP, Benchmark, Display, Section, taken_by
+from worldprobe.benchmark import (
+    NO_SECTION,
+    TOP,
+    Benchmark,
+    Display,
+    Section,
+    taken_by,
+    way_in_words,
+)
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import TooLittleError, UserError
@@ -109,6 +117,7 @@ class Part:
         apart: names in the overview that are no published language models, and stand below them.
         extras: section id -> markup that follows its tables.
         has_item_text: whether ``extras`` quote items.
+        is_estimate: whether means estimate those of all items; a smoke test's do not.
         title: what its scores are called, where it is not the benchmark's name.
         references: known models and baselines on the same items.
     """
@@ -126,6 +135,7 @@ class Part:
     apart: frozenset[str] = frozenset()
     extras: Mapping[str, Markup] = field(default_factory=dict)
     has_item_text: bool = False
+    is_estimate: bool = True
     title: str = ""
     references: Sheet | None = None
 
@@ -209,7 +219,12 @@ def build_part(
                 display,
                 [material.summary],
                 material.roster,
-                **taken_by(display.build, eval_type=material.eval_type, chance=page.chance),
+                **taken_by(
+                    display.build,
+                    eval_type=material.eval_type,
+                    chance=page.chance,
+                    is_estimate=part.is_estimate,
+                ),
             ).printed_as(display.name)
             for display in page.tables
             if display.name not in given
@@ -439,6 +454,7 @@ def environment(is_markup: bool = True) -> Environment:
         "signed": decimals(1),
         "number": whole_number,
         "p": show_p,
+        "way": way_in_words,
         "interval": lambda row: span(row["ci_low"], row["ci_high"]),
     }
     return made

@@ -14,6 +14,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from worldprobe import __version__
+from worldprobe.analysis.reliability import RELIABLE
 from worldprobe.analysis.sign_flips import FEWEST
 from worldprobe.errors import UserError
 from worldprobe.files import write_text
@@ -27,7 +28,7 @@ ABOUT = (
     "Draft of a results section, from the tables of this study. Edit it: each number leads to the"
     " row and column that it is from. A sentence is left out where its mean has no interval or one"
     " from too few clusters, where a difference does not hold after correction, where near ties"
-    " decide, or where an untrained control is not at chance."
+    " decide, where an untrained control is not at chance, or where domains do not differ reliably."
 )
 #: How numbers are marked in LaTeX: file, line, column, and the number, which alone is printed.
 MACRO = r"\providecommand{\fromcell}[4]{#4}"
@@ -122,6 +123,11 @@ def why_left_out(sentence: CitedSentence, tables: Tables) -> str:
         if not equals(text, cell.value(frame)):
             return f"{text} is not what table {cell.table} has"
         rows = cell.rows(frame)
+        if "reliability" in rows and not (_numbers(rows["reliability"]) >= RELIABLE).all():
+            return (
+                "the profile over domains is not shown to be reliable (split-half reliability below"
+                f" {RELIABLE:g}, or not known)"
+            )
         if _are_few(rows):
             return f"its interval is from fewer than {FEWEST} clusters"
         if cell.what == "cell" and (why := _why_not(rows.iloc[0], sentence)):
@@ -139,7 +145,7 @@ def _why_not(row: pd.Series[str], sentence: str) -> str:
         return "near ties decide"
     if "p" in row.index and not row.get("p_holm"):
         return "it is not corrected for the number of comparisons"
-    holm = pd.to_numeric(row.get("p_holm", "0"), errors="coerce")
+    holm = float(_numbers(pd.Series([row.get("p_holm", "0")])).iloc[0])
     if any(verb in sentence for verb in (" is better than ", " beats ")) and not holm < CORRECTED:
         return "the difference does not hold after Holm's correction"
     return ""
@@ -149,8 +155,12 @@ def _are_few(rows: pd.DataFrame) -> bool:
     """Whether one of the rows that a number is from has an interval from few clusters."""
     if not {"ci_low", "n_clusters"} <= set(rows.columns):
         return False
-    n_clusters = pd.to_numeric(rows["n_clusters"], errors="coerce")
-    return bool(((rows["ci_low"] != "") & (n_clusters < FEWEST)).any())
+    return bool(((rows["ci_low"] != "") & (_numbers(rows["n_clusters"]) < FEWEST)).any())
+
+
+def _numbers(cells: pd.Series) -> pd.Series[float]:
+    """Cells as numbers; missing where they are empty or edited."""
+    return pd.to_numeric(cells, errors="coerce")
 
 
 def _is_untrained(rows: pd.DataFrame) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -93,7 +93,14 @@ def equals(text: str, value: float) -> bool:
     return abs(float(number) - value) <= 0.5 * 10**-places + 1e-9
 
 
-def quote(text: str, table: str, row: Mapping[Any, Any], column: str, factor: float = 1) -> str:
+def quote(
+    text: str,
+    table: str,
+    row: Mapping[Any, Any],
+    column: str,
+    factor: float = 1,
+    by: Sequence[str] = (),
+) -> str:
     """A number with a mark of the cell that it is from.
 
     Args:
@@ -102,8 +109,9 @@ def quote(text: str, table: str, row: Mapping[Any, Any], column: str, factor: fl
         row: of it, or a comparison with its sides exchanged (``is_turned``).
         column: of its CSV file.
         factor: as ``CitedCell`` has it.
+        by: further columns that tell rows of the table apart.
     """
-    key = {name: row[name] for name in KEYS if name in row}
+    key = {name: row[name] for name in (*KEYS, *by) if name in row}
     if row.get("is_turned"):
         key = {name: row[_EXCHANGED.get(name, name)] for name in key}
         factor *= -1 if column in _TURNS_SIGN else 1
@@ -116,14 +124,16 @@ def quote_rows(number: Any, table: str, column: str, what: str, **key: Any) -> s
     return _mark(str(number), CitedCell(table, key, column, what))
 
 
-def quote_interval(table: str, row: Mapping[Any, Any], low: str, high: str) -> str:
-    """An interval, each end with its mark."""
+def quote_interval(
+    table: str, row: Mapping[Any, Any], low: str, high: str, by: Sequence[str] = ()
+) -> str:
+    """An interval, each end with its mark; see ``quote``."""
     text, ends = span(row[low], row[high]), [decimals(3)(row[name]) for name in (low, high)]
     if text == ABSENT:
         return text
     joint = text[len(ends[0]) : -len(ends[1])]
     return joint.join(
-        quote(end, table, row, name) for end, name in zip(ends, (low, high), strict=True)
+        quote(end, table, row, name, by=by) for end, name in zip(ends, (low, high), strict=True)
     )
 
 

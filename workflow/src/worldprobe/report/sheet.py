@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -348,6 +349,8 @@ class Sheet:
                 f"{notes}\\end{{minipage}}",
                 "\\end{table}",
             ]
+        if any(re.search(r"[\u3400-\u9fff]", line) for line in lines):
+            lines.insert(0, "% needs \\usepackage{ctex}, and XeLaTeX or LuaLaTeX")
         return "\n".join([*lines, ""])
 
     def _latex_size(self, sizes: Sequence[str]) -> tuple[str, int]:

@@ -152,7 +152,7 @@ class Loading(Block):
 
     kind: Kind = "causal"
     """Type of model. Masked models (BERT) are scored by pseudo-log-likelihood,
-    encoder-decoders (T5) by the target given the context; both by logprobs only.
+    encoder-decoders (T5) by the target given the context; both by LogProbs only.
     """
 
     pseudo: Literal["within_word_l2r", "original"] | None = None

@@ -17,7 +17,7 @@ const say = (number, places = 2) => number === null || number === undefined ? "â
 function index(run) {
   run.of = new Int32Array(data.ids.length).fill(-1);
   run.rows.forEach((row, place) => { run.of[row] = place; });
-  run.title = `${run.name}, ${run.way}`;
+  run.title = [run.name, run.asked_by].filter(Boolean).join(", ");
   run.benchmark = value(data.filters.benchmark, run.rows[0]);
   return run;
 }

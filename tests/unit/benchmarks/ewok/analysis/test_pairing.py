@@ -159,7 +159,7 @@ def test_it_goes_through_judge_summarize_table_and_compare(judged_files, tmp_pat
     assert run(f"compare {joined(judged_files)} --metric pairing --out {found}") == 0
     overall = json.loads(found.read_text())[0]
     assert (overall["metric"], overall["difference"], overall["n_targets"]) == ("pairing", 0.25, 4)
-    assert "(logprobs, pairing)" in capsys.readouterr().out
+    assert "(LogProbs, pairing)" in capsys.readouterr().out
 
 
 def test_judgements_of_an_earlier_worldprobe_have_accuracies_and_no_pairings(

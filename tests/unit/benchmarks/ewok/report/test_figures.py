@@ -229,3 +229,13 @@ def test_a_correlation_has_its_interval_in_the_figure(small_study):
     texts = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert len(texts) == frame["model"].nunique()
     assert all(re.match(r"r = −?0\.\d\d\**\ \(.*(–| to ).*\)$", text) for text in texts)
+
+
+def test_ways_of_asking_of_one_version_have_intervals_and_of_several_ranges():
+    """Of one version, dots without a line stood on an axis that was as wide as their differences."""
+    row = {"model": "ant", "name": "Ant", "family": "ants", "colour": "#b2182b", "mean": 0.53}
+    row |= {"paradigm": "logprobs", "eval_type": "logprobs", "ci_low": 0.4, "ci_high": 0.66}
+    for low, high, ends in ((0.53, 0.53, (0.4, 0.66)), (0.5, 0.56, (0.5, 0.56))):
+        figure = FIGURES["paradigms"].draw(pd.DataFrame([{**row, "low": low, "high": high}]))
+        (line,) = [one for one in figure.axes[0].collections if isinstance(one, LineCollection)]
+        assert line.get_segments()[0][:, 0].tolist() == pytest.approx(ends)

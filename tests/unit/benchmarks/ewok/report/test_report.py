@@ -39,7 +39,13 @@ from worldprobe.provenance import Provenance
 from worldprobe.report.findings import lead_values
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import TableOrigin, read_origins
-from worldprobe.report.page import Material, ReportPage, render_report, render_template
+from worldprobe.report.page import (
+    Material,
+    ReportPage,
+    build_part,
+    render_report,
+    render_template,
+)
 from worldprobe.report.runtimes import Cost, RunTime, read_run_times
 from worldprobe.report.sheet import DETECTABLE
 from worldprobe.report.style import write_forms
@@ -369,6 +375,29 @@ def test_summaries_of_earlier_releases_have_no_empty_column_of_pairs_of_concepts
         headings = [column.heading for column in sheet.columns]
         assert ("Mean over pairs of concepts" in headings) == is_shown
         assert any("pair of concepts" in note for note in sheet.notes) == is_shown
+
+
+def test_a_page_of_a_smoke_test_has_no_mean_over_pairs_of_concepts(small_study, tmp_path):
+    """Its first lines say that it is no estimate, and a folded table printed one."""
+    overall = small_study.summaries.query("grouping == 'overall' and condition == 'all'")
+    pairs = [small_study.summaries, overall.assign(grouping="concept pairs")]
+    key = list(Summaries.Config.key)
+    summaries = pd.concat(pairs).sort_values(key, ignore_index=True)
+    write_table(summaries, Summaries, tmp_path / "summaries.parquet", Provenance())
+    for strata in ({}, {"strata": 389}):
+        made = Provenance(details={"sample": {"of": 2000, **strata}})
+        origins = [TableOrigin("items", tmp_path / "items.parquet", made)]
+        material = Material(tmp_path / "summaries.parquet", small_study.roster, origins)
+        shown = build_part(EWOK, material)
+        headings = str([table.columns for table in shown.tables])
+        assert ("Mean over pairs of concepts" in headings) == (not strata)
+
+
+def test_of_what_is_only_scored_nothing_is_unreadable(small_study):
+    """LogProbs had "Unreadable 0%", and so had types of context asked by LogProbs alone."""
+    sheet = contexts_by_model(small_study.summaries, small_study.roster)
+    assert not any("Unreadable" in column.heading for column in sheet.columns)
+    assert sheet.frame["unread"].isna().all()
 
 
 def test_an_untrained_control_off_chance_is_called_a_reason_for_doubt(small_study, tmp_path):

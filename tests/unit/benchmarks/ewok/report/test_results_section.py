@@ -20,7 +20,7 @@ from worldprobe.provenance import Provenance
 from worldprobe.report.results_section import why_left_out
 from worldprobe.report.sentences import CitedCell, CitedSentence, quote, quote_rows
 
-TABLES = ("models_against_chance", "comparisons", "domains_by_model")
+TABLES = ("models_against_chance", "comparisons", "domains_by_model", "contexts_by_model")
 FORMS = ("md", "tex", "bib")
 
 
@@ -73,12 +73,21 @@ def test_every_number_is_that_of_the_cell_that_it_leads_to(tmp_path):
         assert agrees(text, rows[int(line) - 1][rows[0].index(column)]), (text, file, line, column)
     assert [place[1:] for place in linked] == [place[:3] for place in marked]
     assert "bee is better than ant: [" in draft["md"]
+    said = re.search(r"^bee has .*(?= where contexts name the concept)", draft["md"], re.MULTILINE)
+    assert "(ewok/tables/contexts_by_model.csv#L" in said[0]
     assert "## EWoK" in draft["md"]
     assert "### Methods" in draft["md"]
     assert r"(Table~\ref{tab:comparisons})." in draft["tex"]
     keys = re.search(r"\\nocite\{(.*)\}", draft["tex"]).group(1).split(",")
     assert keys == re.findall(r"^@\w+\{([^,]+),", draft["bib"], re.MULTILINE)
     assert {"ivanova2024", "worldprobe"} <= set(keys)
+
+
+def test_a_draft_without_tables_is_refused(tmp_path, capsys):
+    """It was written, and said nothing."""
+    assert run(f"report draft {tmp_path}/summaries.parquet --out {tmp_path}/draft.md") == 2
+    assert "worldprobe table models_against_chance" in capsys.readouterr().err
+    assert not (tmp_path / "draft.md").exists()
 
 
 MEANS = pd.DataFrame(
@@ -119,6 +128,9 @@ BETTER = CitedSentence(
         ("means", 0, {"n_clusters": "5"}, "fewer than 6 clusters"),
         ("means", 0, {"mean": "0,610"}, "0.610 is not what table means has"),
         ("means", 0, {"n_clusters": "thirty"}, ""),
+        ("means", 0, {"reliability": "0.8"}, ""),
+        ("means", 0, {"reliability": "0.3"}, "not shown to be reliable"),
+        ("means", 0, {"reliability": ""}, "not shown to be reliable"),
         ("means", 0, {"against": "most targets are near ties"}, "near ties"),
         ("means", 0, {"mean": "0.62"}, "0.610 is not what table means has"),
         ("means", 1, {"against": "above"}, "untrained control is not at chance"),

@@ -17,6 +17,7 @@ from worldprobe.benchmarks.ewok.outputs import (
 )
 from worldprobe.benchmarks.ewok.report import compose
 from worldprobe.benchmarks.ewok.results import ANALYSED, write_reference
+from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.settings import Ewok
 from worldprobe.benchmarks.ewok.study import rehearse
 from worldprobe.benchmarks.ewok.tables.models import OF_PAGE
@@ -29,7 +30,12 @@ SECTIONS = (
         "An item has two contexts and two targets. A model is right about a target if it finds it"
         " more likely after the matching context. Chance is 0.5.",
     ),
-    Section("concepts", "Concepts"),
+    Section(
+        "concepts",
+        "Concepts",
+        "Accuracy for each concept, over the items that are about it. Single concepts have few"
+        " items, so the highest and lowest means are partly chance.",
+    ),
     Section("scale", "Model size"),
     Section("paradigms", "Ways of asking", "The same items, asked in several ways."),
     Section("people", "People", "The same items, asked of people."),
@@ -65,4 +71,5 @@ BENCHMARK = Benchmark(
     reproduce=reproduce,
     evaluation=EVALUATION,
     rehearse=rehearse,
+    way_in_words=in_words,
 )

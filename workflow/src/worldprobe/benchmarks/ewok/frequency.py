@@ -9,6 +9,7 @@ import string
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from pyarrow import csv
 
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS, slot_class
 from worldprobe.errors import UserError
-from worldprobe.log import Progress
+from worldprobe.log import LOGGER, Progress
 
 FIELDS = ("ngram", "year", "match_count", "volume_count")
 BLOCK = 1 << 24
@@ -27,13 +28,19 @@ BLOCK = 1 << 24
 CONTRACTION = re.compile(r"(?<=\w)(n't|'\w+)$")
 
 
-def frequencies_of_wordfreq(words: Collection[str]) -> dict[str, float]:
-    """Occurrences per billion words of English, whatever the case; 0 for a word that wordfreq does
-    not know.
+def frequencies_of_wordfreq(words: Collection[str], language: str = "en") -> dict[str, float]:
+    """Occurrences per billion words of a language, whatever the case; 0 for a word that wordfreq
+    does not know, and for all words of a language of which it has no list.
     """
-    from wordfreq import word_frequency
+    from wordfreq import available_languages, get_frequency_dict, word_frequency
 
-    return {word: word_frequency(word, "en") * 1e9 for word in sorted(words)}
+    if language not in available_languages():
+        LOGGER.warning("wordfreq has no list of the language %s: no word has a frequency", language)
+        return dict.fromkeys(sorted(words), 0.0)
+    if language == "zh":  # words are split as this list has them, see ``split_han``
+        listed = get_frequency_dict(language)
+        return {word: listed.get(word, 0.0) * 1e9 for word in sorted(words)}
+    return {word: word_frequency(word, language) * 1e9 for word in sorted(words)}
 
 
 def frequencies_of_ngrams(words: Collection[str], paths: Sequence[Path | str]) -> dict[str, float]:
@@ -245,19 +252,66 @@ def _open(stream: arrow.NativeFile) -> csv.CSVStreamingReader:
     )
 
 
-EDGES = string.punctuation + "“”‘’«»…–—"
+EDGES = string.punctuation + "“”‘’«»…–—¿¡。，、；：？！「」『』《》（）"
+_HAN = re.compile(r"([\u3400-\u9fff]+)")
+#: Characters of the longest word that is looked for, and the frequency of what is none.
+_LONGEST, _NO_WORD = 6, {1: 1e-9}
 POSSESSIVE = re.compile(r"['’]s?$")
 DELETE_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def words(text: str) -> list[str]:
-    """The words of a text: split at white space, punctuation around them removed, apostrophes and
-    hyphens inside kept.
+    """The words of a text: split at white space, and within Chinese as ``split_han`` does,
+    punctuation around them removed, apostrophes and hyphens inside kept.
 
     >>> words("Ira's well-worn hat doesn't fit, “alas”!")
     ["Ira's", 'well-worn', 'hat', "doesn't", 'fit', 'alas']
     """
-    return [word for piece in text.replace("’", "'").split() if (word := piece.strip(EDGES))]
+    pieces = text.replace("’", "'").split()
+    if _HAN.search(text):
+        pieces = [word for piece in pieces for word in split_han(piece)]
+    return [word for piece in pieces if (word := piece.strip(EDGES))]
+
+
+def is_wide(text: str) -> bool:
+    """Whether a text has Chinese characters, which are two letters wide.
+
+    >>> is_wide("一个箱子"), is_wide("una caja")
+    (True, False)
+    """
+    return bool(_HAN.search(text))
+
+
+def split_han(text: str) -> list[str]:
+    """The words of a text without blanks; Chinese characters are split into words by wordfreq's
+    list, so that the product of their frequencies is the highest.
+
+    >>> split_han("小明把书放在桌子上面"), split_han("the box")
+    (['小明', '把', '书', '放在', '桌子', '上面'], ['the box'])
+    """
+    parts = _HAN.split(text)
+    return [w for n, part in enumerate(parts) if part for w in (_split(part) if n % 2 else [part])]
+
+
+@lru_cache(maxsize=1 << 14)
+def _split(text: str) -> tuple[str, ...]:
+    from wordfreq import get_frequency_dict
+
+    listed = get_frequency_dict("zh")
+    best: list[tuple[float, tuple[str, ...]]] = [(0.0, ())]
+    for end in range(1, len(text) + 1):
+        last = (text[start:end] for start in range(max(0, end - _LONGEST), end))
+        best.append(
+            max(
+                (
+                    best[end - len(word)][0]
+                    + math.log(listed.get(word) or _NO_WORD.get(len(word), 1e-30)),
+                    (*best[end - len(word)][1], word),
+                )
+                for word in last
+            )
+        )
+    return best[-1][1]
 
 
 def words_as_original(text: str) -> list[str]:
@@ -310,7 +364,10 @@ def without_phrases(text: str, phrases: Collection[str]) -> str:
     ' aunt sees .  barks.'
     """
     for phrase in sorted(phrases, key=len, reverse=True):
-        text = re.sub(rf"(?<!\w){re.escape(phrase)}(['’]s?)?(?!\w)", "", text, flags=re.IGNORECASE)
+        edges = ("", "") if _HAN.search(phrase) else (r"(?<!\w)", r"(?!\w)")
+        text = re.sub(
+            rf"{edges[0]}{re.escape(phrase)}(['’]s?)?{edges[1]}", "", text, flags=re.IGNORECASE
+        )
     return text
 
 

@@ -23,8 +23,8 @@ from inspect_ai.solver import TaskState, generate
 from worldprobe.benchmarks.ewok.analysis.judge import Judged, judge_responses, judge_target_scores
 from worldprobe.benchmarks.ewok.analysis.summarize import item_means
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.benchmarks.ewok.scoring import FREE, PAPER, load_prompts, presentations
-from worldprobe.benchmarks.ewok.vocabulary import DESIGN, Way, way_of
+from worldprobe.benchmarks.ewok.scoring import FREE, PAPER, load_prompts, presentations, prompts_of
+from worldprobe.benchmarks.ewok.vocabulary import DESIGN, Way, joint, way_of
 from worldprobe.contracts import read_table
 from worldprobe.contracts.results import ALL
 from worldprobe.inference.dialogue import first_numeral
@@ -52,7 +52,11 @@ def ewok_logprobs(items: str, tokenizer: str, bos: str = "auto") -> Task:
     texts = _by_item(table.set_index("item_id")[["context1", "context2", "target1", "target2"]])
     asked = [(item, target, context) for item in texts for target in (1, 2) for context in (1, 2)]
     queries = [
-        Loglikelihood(texts[item][f"context{context}"], texts[item][f"target{target}"])
+        Loglikelihood(
+            texts[item][f"context{context}"],
+            texts[item][f"target{target}"],
+            joint(texts[item]["context1"]),
+        )
         for item, target, context in asked
     ]
     samples = []
@@ -108,7 +112,7 @@ def ewok_likert(items: str, shots: str = "two", prompts: str = PAPER) -> Task:
 
 def _task(path: str, way: Way, prompts: str) -> Task:
     way_of(way.name)
-    items, prompt = read_table(path, Items), load_prompts(prompts)[way.paradigm]
+    items, prompt = read_table(path, Items), load_prompts(prompts_of(path, prompts))[way.paradigm]
     facts = _facts(items)
     samples = [
         Sample(

@@ -26,6 +26,7 @@ from worldprobe.benchmarks.ewok.study import (
     is_builtin,
     is_released,
     prompt_file,
+    prompt_set,
 )
 from worldprobe.benchmarks.ewok.vocabulary import is_prompted
 from worldprobe.models.registry import chat_template, refuse_prompted
@@ -112,7 +113,7 @@ def downloads(study: Study) -> dict[str, str]:
     packages = [
         name
         for name, source in block["baselines"].items()
-        if isinstance(source, str) and source.startswith("pkg:")
+        if isinstance(source, str) and source.startswith("pkg:") and name in baselines(study)
     ]
     return {
         **{file: file for file in needed if file in listed},
@@ -158,6 +159,7 @@ def prompting(study: Study, card: Mapping[str, Any]) -> dict[str, Any]:
 
     >>> how = {"prompts": "ewok", "swap": True, "chat_template": "auto", "thoughts": 9, "limit": 0}
     >>> block = {"eval_types": ["choice_free_zero"], "conditions": {"main": {"prompting": how}}}
+    >>> block["materials"] = {"source": "builtin"}
     >>> [*prompting({"ewok": block}, {"chat": True}).values()]
     [[9], ['ewok'], ['yes'], ['always']]
     >>> prompting({"ewok": block | {"eval_types": ["logprobs"]}}, {"chat": True})
@@ -168,7 +170,7 @@ def prompting(study: Study, card: Mapping[str, Any]) -> dict[str, Any]:
     how = [condition["prompting"] for condition in study["ewok"]["conditions"].values()]
     limits = {key: [settings[key] or 0 for settings in how] for key in ("thoughts", "limit")}
     return {key: values for key, values in limits.items() if any(values)} | {
-        "prompts": [settings["prompts"] for settings in how],
+        "prompts": [prompt_set(study, settings["prompts"]) for settings in how],
         "both_orders": ["yes" if settings["swap"] else "no" for settings in how],
         "chat_template": [chat_template(settings, card) for settings in how],
     }
@@ -183,7 +185,10 @@ def prompt_files(study: Study) -> set[Path]:
     {PosixPath('mine.yaml')}
     """
     conditions = study["ewok"]["conditions"].values() if has_prompting(study) else ()
-    return {prompt_file(condition["prompting"]["prompts"]) for condition in conditions}
+    return {
+        prompt_file(prompt_set(study, condition["prompting"]["prompts"]))
+        for condition in conditions
+    }
 
 
 def answers(study: Study, model: str) -> list[str]:

@@ -20,7 +20,7 @@ from worldprobe.benchmarks.ewok.analysis.judge import design_of
 from worldprobe.benchmarks.ewok.contracts import COMPARED, Items, Judgements, References
 from worldprobe.benchmarks.ewok.vocabulary import filling_of
 from worldprobe.contracts import read_provenance, read_table, write_table
-from worldprobe.errors import UserError
+from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.registry import BASELINES, CAUSAL
 from worldprobe.paths import RESOURCES
 from worldprobe.provenance import made
@@ -116,7 +116,11 @@ def write_answers(items: Path, names: Sequence[str] | None, out: Path) -> None:
     """
     known = made_by()
     if unknown := [name for name in names or () if name not in known]:
-        raise UserError(unknown[0], "is no reference.", f"Choose from {', '.join(known)}.")
+        raise UserError(
+            unknown[0],
+            f"is no reference{did_you_mean(unknown[0], known)}",
+            f"Choose from {', '.join(known)}.",
+        )
     table = answered_by(read_table(items, Items), names)
     if table is None:
         fix = "Evaluate the models that you want to compare with on these items."

@@ -19,7 +19,8 @@ from worldprobe.benchmarks.ewok.evaluation import title_of_items
 from worldprobe.benchmarks.ewok.materials.materials import MaterialsFiles
 from worldprobe.benchmarks.ewok.tables.accuracy import BASELINE_NOTES
 from worldprobe.benchmarks.ewok.tables.models import (
-    domains_by_model,
+    contexts_in_words,
+    domains_in_words,
     first_eval_type,
     mean_accuracies,
 )
@@ -120,7 +121,7 @@ def compose(material: Material) -> Part:
         compared.insert(0, CitedSentence(tries[0]))
     elif is_sample and len(of_pairs):
         compared.append(_of_all_items(of_pairs))
-    values = lead_values(means, compared=compared, is_sample=is_sample)
+    values = lead_values(means, compared=compared, sample="items" * is_sample)
     has_published = any(_is_published(model, roster) for model in means["model"])
     overview = _overview(summaries, roster, eval_type, has_published=has_published)
     for column, others in {**_columns(beside), **published}.items():
@@ -133,8 +134,9 @@ def compose(material: Material) -> Part:
         lead=_lead(means, items, values, len(by_pairing) > 0),
         findings=lead_in_words(values),
         further=[
-            *each_in_words(means[~means["is_counted"]], TABLE, is_sample),
-            domains_by_model(summaries, roster, eval_type).finding,
+            *each_in_words(means[~means["is_counted"]], TABLE, "items" * is_sample),
+            *domains_in_words(summaries, roster, eval_type),
+            *contexts_in_words(summaries, roster, eval_type),
         ],
         facts=_facts(summaries, means, eval_type),
         methods=describe_methods(summaries, origins, roster),
@@ -148,6 +150,7 @@ def compose(material: Material) -> Part:
             if not _is_published(model, roster) or model not in set(summaries.model)
         ),
         extras=extras,
+        is_estimate=not tries,
     )
 
 

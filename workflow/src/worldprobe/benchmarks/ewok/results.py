@@ -9,7 +9,7 @@ from typing import Any
 from worldprobe.benchmark import Analysis, Computed
 from worldprobe.benchmarks.ewok.contracts import Comparisons, Summaries
 from worldprobe.benchmarks.ewok.outputs import judged_for_means, judged_for_pairs
-from worldprobe.errors import TooLittleError, UserError
+from worldprobe.errors import TooLittleError, UserError, did_you_mean
 from worldprobe.log import LOGGER
 
 #: Versions of both. Summaries: 4 has intervals that hold with few versions and clusters, and no
@@ -127,7 +127,8 @@ def write_reference(answers: Path, name: str, out: Path) -> None:
 
     known, items = made_by(), answers.with_name("items.parquet")
     if name not in known:
-        problem = "is neither a file nor a folder, and no reference has this name."
+        near = did_you_mean(name, known)
+        problem = f"is neither a file nor a folder, and no reference has this name{near}"
         raise UserError(name, problem, f"References: {', '.join(known)}.")
     if not items.is_file():
         problem = "is not there, so nobody knows whether the reference has answered these items."

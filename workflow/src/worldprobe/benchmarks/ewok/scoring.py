@@ -15,8 +15,10 @@ from typing import Annotated, Any, ClassVar
 import pandas as pd
 from pydantic import Field
 
+from worldprobe.benchmarks.ewok.materials.language import language_of
 from worldprobe.benchmarks.ewok.study import PROMPTS, prompt_file
-from worldprobe.benchmarks.ewok.vocabulary import Way, normalize_text
+from worldprobe.benchmarks.ewok.vocabulary import Way, joint, normalize_text
+from worldprobe.contracts import read_provenance
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.inference.dialogue import NO_REPLY, Exchange, OneRound, converse, first_numeral
 from worldprobe.inference.requests import near_tie_of, run_requests
@@ -172,6 +174,13 @@ def load_prompts(name: str = PAPER) -> dict[str, Prompt]:
     return {paradigm: prompt for paradigm, prompt in prompts if prompt is not None}
 
 
+def prompts_of(items: Path | str, name: str) -> str:
+    """The set of prompts that items are asked by: where the paper's are named, those of the items'
+    language.
+    """
+    return language_of(read_provenance(Path(items)).details).prompts if name == PAPER else name
+
+
 ITEM_COLUMNS = ["item_id", "context1", "context2", "target1", "target2"]
 #: (target, context) of an item's questions; context 0 is none, whose two only the measure ``pmi``
 #: reads.
@@ -219,7 +228,9 @@ def item_queries(
     texts = {name: items[name].tolist() for name in ITEM_COLUMNS[1:]}
     wanted = [
         Loglikelihood(
-            texts[f"context{context}"][row] if context else "", texts[f"target{target}"][row]
+            texts[f"context{context}"][row] if context else "",
+            texts[f"target{target}"][row],
+            joint(texts["context1"][row]),
         )
         for row in range(len(items))
         for target, context in asked

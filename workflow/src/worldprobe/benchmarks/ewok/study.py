@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from worldprobe.benchmark import Registry, Study
 from worldprobe.benchmarks.ewok.vocabulary import is_prompted
 from worldprobe.models.registry import BASELINES, RELATEDNESS
-from worldprobe.paths import BUILTIN, EDITIONS, RESOURCES, edition
+from worldprobe.paths import BUILTIN, EDITIONS, RESOURCES, edition, materials_place
 
 #: Sets of prompts.
 PROMPTS = RESOURCES / "prompts"
@@ -78,6 +80,22 @@ def prompt_file(name: str) -> Path:
     )
 
 
+def stated_language(materials: str) -> dict[str, Any]:
+    """What a folder of materials says of its language; nothing of English.
+
+    >>> stated_language("builtin-zh")["name"], stated_language("builtin@1")
+    ('Chinese', {})
+    """
+    file = Path(materials_place(materials)) / "language.yml"
+    return dict(yaml.safe_load(file.read_text(encoding="utf-8"))) if file.is_file() else {}
+
+
+def prompt_set(study: Study, name: str) -> str:
+    """The prompts that a study asks by a name: the paper's are in the language of the materials."""
+    stated = stated_language(study["ewok"]["materials"]["source"]) if name == "ewok" else {}
+    return str(stated.get("prompts", name))
+
+
 #: Templates of a rehearsal: three of each domain of our own materials.
 REHEARSED = 39
 
@@ -127,8 +145,19 @@ def has_mixed_model(study: Study) -> bool:
 
 
 def baselines(study: Study) -> list[str]:
-    """The baselines that are scored."""
+    """The baselines that are scored; in another language than English, none of those that the
+    package brings or trains, which know English alone.
+    """
     chosen = study["ewok"]["baselines"]
+    stated = stated_language(study["ewok"]["materials"]["source"])
+    if stated.get("language", "en") != "en":
+        is_own = {"word2vec": chosen["word2vec"]["enabled"] and chosen["word2vec"]["vectors"]}
+        is_own |= {"sentence_vectors": chosen["sentence_vectors"]}
+        return [
+            name
+            for name, source in is_own.items()
+            if source and source != "trained" and not source.startswith("pkg:")
+        ]
     is_chosen = {
         "relatedness": all(chosen[name] for name in RELATEDNESS),
         "word2vec": chosen["word2vec"]["enabled"],

@@ -77,6 +77,20 @@ _UNSEEN = re.compile(r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff
 _FIXED_SPACE = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f]")
 
 
+#: A full-width stop, perhaps in quotation marks: it brings the distance to what follows.
+_FULL_WIDTH_END = re.compile(r"[\u3000-\u303f\uff00-\uffef][”’]*$")
+
+
+def joint(context: str) -> str:
+    """What stands between a context and a target, and belongs to the target: a blank, or, behind a
+    full-width stop as Chinese has it, nothing.
+
+    >>> joint("The box is heavy."), joint("箱子很重。")
+    (' ', '')
+    """
+    return "" if _FULL_WIDTH_END.search(context) else " "
+
+
 def normalize_text(text: str) -> str:
     r"""A text as it is asked: no spaces around it, plain spaces within, nothing unseen, letters
     composed (Unicode's NFC).
@@ -145,7 +159,7 @@ def slot_class(slot: str) -> str:
     >>> slot_class("object1:large=true"), slot_class("agent2"), slot_class("nonword_from_object1")
     ('object', 'agent', 'nonword')
     """
-    return re.split(r"\d|:|_from_", slot, maxsplit=1)[0]
+    return re.split(r"\d|:|_from_", slot, maxsplit=1)[0].rpartition(" ")[2]
 
 
 PARADIGMS = ("logprobs", "likert", "choice")

@@ -14,7 +14,14 @@ from worldprobe.paths import edition
 
 #: Templates of our own editions; of the official release (4,374 items in five versions), which
 #: other materials are taken for until their items are there.
-TEMPLATES = {"builtin@1": 1906, "builtin@2": 2380, "builtin@3": 2497, "builtin@4": 2497}
+TEMPLATES = {
+    "builtin@1": 1906,
+    "builtin@2": 2380,
+    "builtin@3": 2497,
+    "builtin@4": 2497,
+    "builtin-es": 736,
+    "builtin-zh": 712,
+}
 OTHER_TEMPLATES = 875
 #: Tokens of a context with a target; of a question by each paradigm without examples; and of one
 #: example in it. Words of the paper's prompts times 1.3.

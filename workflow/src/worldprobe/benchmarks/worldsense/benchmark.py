@@ -18,7 +18,7 @@ from worldprobe.benchmarks.worldsense.outputs import (
 )
 from worldprobe.benchmarks.worldsense.report import compose
 from worldprobe.benchmarks.worldsense.results import ANALYSED
-from worldprobe.benchmarks.worldsense.selection import SUMMARIES
+from worldprobe.benchmarks.worldsense.selection import SUMMARIES, prompting_name
 from worldprobe.benchmarks.worldsense.settings import WorldSense, complete_registry
 from worldprobe.benchmarks.worldsense.workload import workload
 
@@ -74,4 +74,6 @@ BENCHMARK = Benchmark(
     reproduce=reproduce,
     evaluation=EVALUATION,
     rehearse=rehearse,
+    way_in_words=prompting_name,
+    units="tuples",
 )

@@ -38,8 +38,8 @@ from worldprobe.report.results import (
 BENCHMARK = "worldsense"
 #: Why two numbers of tuples are named.
 BALANCED = (
-    "Means are over {:,} tuples; the paper's standard errors count {:,}, in each cell as many as in"
-    " the smallest one."
+    "Means are over {:,} tuples; the paper's standard errors count {:,}: of each problem, size,"
+    " complexity, skin and wording as many as of the rarest."
 )
 #: A sample of fewer tuples is called small.
 FEWEST_TUPLES = 120
@@ -162,7 +162,7 @@ def _compare_with_rule(model: str, gain: pd.Series, of_rule: float) -> str:
     where = above_or_below(gain[columns].to_frame().T.astype(float), 0.0).iloc[0]
     verdict = {
         ABOVE: "beats it",
-        NO_INTERVAL: "has no interval, as there is one skin, and is not compared with it",
+        NO_INTERVAL: "is not compared with it, as their difference has no interval",
     }.get(where, "is not shown to beat it, so there is no evidence that it reasons")
     return (
         f"A rule that counts mentions and chains no clauses scores {of_rule:.3f};"

@@ -26,6 +26,9 @@ from worldprobe.report.lines import draw_lines
 from worldprobe.report.model_names import Roster, sort_by
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLUMNS = ("panel", "model", "name", "family", "colour", "mark", "mean", "ci_low", "ci_high")
@@ -67,7 +70,8 @@ def problems(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     section="promptings",
     caption=(
         "Accuracy, and mean size of the response bias, by way of asking, with 95% intervals over"
-        " skins. Like Figure 4 of the WorldSense paper."
+        " skins; paler: ways that other figures do not show, often of a sample. Like Figure 4 of"
+        " the WorldSense paper."
     ),
     when=(outputs.is_asked, outputs.has_several_promptings),
 )
@@ -80,7 +84,11 @@ def promptings(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     )
     order = {name: rank_of_name(PROMPTINGS, name) for name in rows["eval_type"]}
     rows = rows.sort_values("eval_type", key=lambda column: column.map(order), kind="stable")
-    return _tidy(rows.assign(mark=rows["eval_type"].map(prompting_name)), roster)
+    main = rows["model"].map(main_promptings(accuracy[accuracy["condition"] == name]))
+    rows = rows.assign(
+        mark=rows["eval_type"].map(prompting_name), is_main=(rows["eval_type"] == main).astype(str)
+    )
+    return _tidy(rows, roster, "is_main")
 
 
 @figure(
@@ -139,8 +147,8 @@ def _with_amplitude(accuracy: pd.DataFrame, summaries: pd.DataFrame) -> pd.DataF
     )
 
 
-def _tidy(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    return style.with_identity(rows, roster)[list(COLUMNS)].reset_index(drop=True)
+def _tidy(rows: pd.DataFrame, roster: Roster, *more: str) -> pd.DataFrame:
+    return style.with_identity(rows, roster)[[*COLUMNS, *more]].reset_index(drop=True)
 
 
 @problems.drawn_by
@@ -181,10 +189,7 @@ def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
                 look: dict[str, Any] = {"marker": style.shape(nth), "size": dot, "lw": lw}
                 style.dots(axes, y[part.index], part, colours, faces=faces, **look)
         style.name_rows(axes, [shown[model] for model in models], size, number % columns == 0)
-        for label, model in zip(axes.get_yticklabels(), models, strict=False):
-            label.set_fontweight(
-                "normal" if frame["is_rule"][frame["model"] == model].all() else "bold"
-            )
+        _bold_models(axes, models, frame)
         axes.set_xlim(*((-0.05, 1.05) if measure == ACCURACY else (-1.1, 1.1)))
         axes.set_xticks([0, 0.5, 1] if measure == ACCURACY else [-1, 0, 1])
         axes.tick_params(axis="x", labelsize=size)
@@ -209,31 +214,58 @@ def draw_problems(frame: pd.DataFrame, width: str = "double") -> Figure:
     return figure
 
 
+def _bold_models(axes: Axes, models: Sequence[str], frame: pd.DataFrame) -> None:
+    """Names of what is no rule stand out: they have the column ``is_rule``."""
+    rules = set(frame.loc[frame["is_rule"], "model"])
+    for label, model in zip(axes.get_yticklabels(), models, strict=False):
+        label.set_fontweight("normal" if model in rules else "bold")
+
+
 #: Kinds and conditions of problems, in words.
 KINDS = {"Infer": "Inference", "Consist": "Consistency", "Compl": "Completeness"}
 CONDITIONS = {"normal": "problem", "trivial": "its trivial variant"}
 
 
-def _shades(number: int) -> list[float]:
-    """How much lighter each way of asking, or set, is than the colour of its model."""
-    return [0.55 * nth / max(number - 1, 1) for nth in range(number)]
+def _shades(marks: Sequence[str], main: str) -> dict[str, float]:
+    """How much lighter each way of asking, or set, is than the colour of its model: the main one is
+    not.
+
+    >>> _shades(["basic", "constrained"], "constrained")
+    {'constrained': 0.0, 'basic': 0.55}
+    """
+    order = [main, *(mark for mark in marks if mark != main)]
+    return {mark: 0.55 * nth / max(len(marks) - 1, 1) for nth, mark in enumerate(order)}
 
 
 @promptings.drawn_by
+def draw_promptings(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """The way of asking by which models are shown elsewhere in full colour, others paler."""
+    shown = frame.loc[frame["is_main"] == "True", "mark"]
+    return draw_dots(frame, width, str(shown.mode().iloc[0]))
+
+
 @sets.drawn_by
-def draw_dots(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """Two panels next to each other: accuracy, and size of the bias."""
+def draw_dots(frame: pd.DataFrame, width: str = "double", main: str = "") -> Figure:
+    """Two panels next to each other: accuracy, and size of the bias; rules are thin and grey, and
+    what is no rule is bold.
+
+    Args:
+        frame: the tidy table.
+        width: "single" or "double".
+        main: mark in full colour; the first by default.
+    """
     models = list(dict.fromkeys(frame["model"]))
     names = style.names(frame)
     marks = list(dict.fromkeys(frame["mark"]))
+    frame = frame.assign(is_rule=style.are_rules(frame))
     size = style.label_size(width)
     shown = {model: style.shortened(names[model], size, 1.5) for model in models}
-    left = style.widest(shown.values(), size) + 0.12
+    left = 1.06 * style.widest(shown.values(), size) + 0.12
     tall = min(0.34, max(0.24, 4.8 / len(models))) * len(models) + 0.1
     columns = 3 if len(marks) > 4 or width == "single" else len(marks)
     foot = 0.26 + 0.14 * -(-(len(marks) + 1) // columns)
     figure, grid, _ = style.grid(width, 2, 2, tall, left, gap=0.2, foot=foot)
-    shades = dict(zip(marks, _shades(len(marks)), strict=True))
+    shades = _shades(marks, main or marks[0])
     for number, (axes, panel) in enumerate(zip(grid, dict.fromkeys(frame["panel"]), strict=False)):
         rows, around = frame[frame["panel"] == panel], 0.5 if panel == ACCURACY else 0.0
         for row in range(0, len(models), 2):
@@ -244,17 +276,23 @@ def draw_dots(frame: pd.DataFrame, width: str = "double") -> Figure:
             y = here["model"].map(models.index).astype(float) + 0.72 * (
                 (nth + 0.5) / len(marks) - 0.5
             )
-            colours = [style.with_lightness(colour, shades[mark]) for colour in here["colour"]]
-            style.dots(axes, y, here, colours, marker=style.shape(nth), size=13)
+            for is_rule, dot, lw in ((True, 9, 0.6), (False, 16, 1.2)):
+                part = here[here["is_rule"] == is_rule]
+                colours = [style.with_lightness(one, shades[mark]) for one in part["colour"]]
+                look: dict[str, Any] = {"marker": style.shape(nth), "size": dot, "lw": lw}
+                if len(part):
+                    style.dots(axes, y[part.index], part, colours, **look)
         style.panel_letter(axes, "AB"[number], title="  " + panel, size=size)
         style.name_rows(axes, [shown[model] for model in models], size, number == 0)
+        _bold_models(axes, models, frame)
         axes.set_xlim(*style.fitting_limits(rows, ["mean", "ci_low", "ci_high"], around))
     handles = [
         style.mark(style.shape(n), style.with_lightness(style.SOFT_INK, shades[mark]), mark)
         for n, mark in enumerate(marks)
     ]
+    handles += [style.mark("o", style.RULE_COLOUR, "rule")] * bool(frame["is_rule"].any())
     handles += [*style.hollow(frame), style.chance_line("chance, no bias")]
-    style.legend(figure, handles, columns, size)
+    style.legend(figure, handles, max(columns, -(-len(handles) // 2)), size)
     return figure
 
 

@@ -15,6 +15,7 @@ from worldprobe.errors import TooLittleError
 from worldprobe.provenance import Provenance
 from worldprobe.report.findings import against_chance, models_sheet, standing
 from worldprobe.report.model_names import Roster
+from worldprobe.report.sentences import CitedSentence, quote, quote_interval, quote_rows
 from worldprobe.report.sheet import (
     MODEL,
     MODEL_ONCE,
@@ -28,6 +29,12 @@ from worldprobe.report.sheet import (
 )
 
 _BIASES_FINDING = "{number} of {n_intervals} biases with an interval {verb} shown to differ from 0."
+
+
+#: Where a bias lies with respect to 0 -> the answers towards which it is.
+_DIFFERS = {"above": "TRUE, POSSIBLE or KNOWN", "below": "FALSE, IMPOSSIBLE or UNKNOWN"}
+#: So many biases are described one by one.
+FEW = 6
 
 
 def described_models(rows: pd.DataFrame, roster: Roster) -> list[str]:
@@ -109,7 +116,7 @@ def biases(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Biases of models that differ from 0, or are the same in all skins."""
     biases = find_biases(summaries, roster)
     is_alike = biases["status"] == "no_spread"
-    differs = biases["against"].isin(["above", "below"])
+    differs = biases["against"].isin(_DIFFERS)
     is_shown = differs | (is_alike & (biases["mean"] != 0))
     n_differ = int(differs.sum())
     finding = _BIASES_FINDING.format(
@@ -136,6 +143,27 @@ def biases(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         ),
         finding=finding,
     )
+
+
+def biases_in_words(summaries: pd.DataFrame, roster: Roster) -> list[CitedSentence]:
+    """How many response biases differ from 0, and each of them, where these are few."""
+    biases, by = find_biases(summaries, roster), ("problem",)
+    differing = biases[biases["against"].isin(_DIFFERS)].to_dict("records")
+    if not biases["ci_low"].notna().any():
+        return []
+    number = quote_rows(
+        len(differing), "worldsense_biases", "against", "count", against=list(_DIFFERS)
+    )
+    what = "response bias is" if len(differing) == 1 else "response biases are"
+    sentences = [f"By problem, {number} {what} shown to differ from 0."]
+    for row in differing if len(differing) <= FEW else ():
+        mean = quote(decimals(2)(row["mean"]), "worldsense_biases", row, "mean", by=by)
+        ends = quote_interval("worldsense_biases", row, "ci_low", "ci_high", by)
+        sentences.append(
+            f"{row['name']} has a response bias of {mean} (95% interval over skins: {ends}) in"
+            f" {row['problem']}, towards {_DIFFERS[row['against']]}."
+        )
+    return [CitedSentence(text) for text in sentences]
 
 
 @table(

@@ -24,7 +24,11 @@ from worldprobe.benchmarks.worldsense.contracts import (
     Trials,
 )
 from worldprobe.benchmarks.worldsense.known_rules import baseline_rules, known_rules
-from worldprobe.benchmarks.worldsense.model_tables import described_models, means_against_rules
+from worldprobe.benchmarks.worldsense.model_tables import (
+    biases_in_words,
+    described_models,
+    means_against_rules,
+)
 from worldprobe.benchmarks.worldsense.skins.skins import IN, OUT
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, PROBLEMS, TRIVIAL
 from worldprobe.contracts import read_provenance, read_table
@@ -87,13 +91,16 @@ def compose(material: Material) -> Part:
     )
     shown = {None, *promptings.values()}
     of_shown = [o for o in origins if o.provenance.details.get("prompting") in shown]
-    is_sample = are_sampled(of_shown)
-    values = lead_values(means, compared=compared, is_sample=is_sample, table=TABLE)
+    sample = "trials" * are_sampled(of_shown)
+    values = lead_values(means, compared=compared, sample=sample, table=TABLE)
     return Part(
         question=QUESTION,
         lead=_lead(means, values),
         findings=lead_in_words(values),
-        further=each_in_words(means[means["model"].isin(rules)], TABLE, is_sample),
+        further=[
+            *each_in_words(means[means["model"].isin(rules)], TABLE, sample),
+            *biases_in_words(summaries, roster),
+        ],
         facts=_facts(summaries, means),
         methods=_methods(summaries, origins, roster),
         cite=CITE,

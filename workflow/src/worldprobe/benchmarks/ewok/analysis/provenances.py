@@ -68,14 +68,15 @@ def items_of(paths: Sequence[Path]) -> dict[str, str]:
     return {ITEMS: digests.pop()} if len(digests) == 1 else {}
 
 
-def kinds_of(paths: Sequence[Path]) -> dict[str, dict[str, Any]]:
-    """Provenance details that must be told next to every number: models that are not causal, and
-    flags of what was answered.
+def kinds_of(paths: Sequence[Path]) -> dict[str, Any]:
+    """Provenance details that must be told next to every number: models that are not causal, flags
+    of what was answered, and the language, if it is not English.
 
     Returns:
         ``{"kinds": {model: measure}, "flags": {model: {way of asking: {"of": number of answers,
-        flag: number}}}}``; what is empty is left out.
+        flag: number}}}, "items_in": its name}``; what is empty is left out.
     """
+    language = ""
     kinds: dict[str, str] = {}
     flags: dict[str, dict[str, dict[str, int]]] = {}
     for path in paths:
@@ -83,13 +84,15 @@ def kinds_of(paths: Sequence[Path]) -> dict[str, dict[str, Any]]:
         if made.kind and made.model:
             kinds[made.model] = describe_kind(made.kind, made.details.get("pseudo_log_likelihood"))
         kinds |= made.details.get("kinds", {})
+        language = made.details.get("items_in", language)
         if made.model and (facts := _flags(made.details)):
             flags.setdefault(made.model, {}).update(facts)
         for model, ways in made.details.get("flags", {}).items():
             flags.setdefault(model, {}).update(ways)
-    by_kind: dict[str, dict[str, Any]] = {
+    by_kind: dict[str, Any] = {
         "kinds": dict(sorted(kinds.items())),
         "flags": dict(sorted(flags.items())),
+        "items_in": language,
     }
     return {name: facts for name, facts in by_kind.items() if facts}
 

@@ -259,8 +259,10 @@ def judge(
     from worldprobe.benchmarks.ewok.analysis.judge import judge_evidence, read_evidence
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items
     from worldprobe.benchmarks.ewok.contracts import Items, Judgements
-    from worldprobe.contracts import read_table, validate, write_table
+    from worldprobe.benchmarks.ewok.materials.language import language_of
+    from worldprobe.contracts import read_provenance, read_table, validate, write_table
 
+    language = language_of(read_provenance(items).details)
     _check_evidence(evidence, out, near_tie, compare_targets)
     item_rows = read_table(items, Items)
     check_items(items, evidence)
@@ -280,6 +282,7 @@ def judge(
             engine=source.engine,
             kind=source.kind,
             details=judged.details
+            | ({} if language.is_english else {"items_in": language.name})
             | {key: source.details[key] for key in OF_MODEL if key in source.details},
         )
         finished.append((validate(judged.table, Judgements), destination, provenance))

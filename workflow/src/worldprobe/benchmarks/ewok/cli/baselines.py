@@ -136,11 +136,16 @@ def judge(
     """
     from worldprobe.benchmarks.ewok.analysis.judge import judge_similarities
     from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Similarities
+    from worldprobe.benchmarks.ewok.materials.language import language_of
     from worldprobe.contracts import read_provenance, read_table, write_table
 
     if (len(source) > 1) != (by == "relatedness"):
         problem = f"{len(source)} given; relatedness reads two tables or more, the others one each."
         raise UserError("--source", problem, "Give what --by reads.")
+    language = language_of(read_provenance(items).details)
+    if by == "wordnet" and not language.is_english:
+        problem = f"is in {language.name}, and WordNet knows English words alone."
+        raise UserError(items, problem, "Leave this baseline out.")
     paths = [_located(stated) for stated in source]
     item_rows = read_table(items, Items)
     _check_classes(skip_classes, item_rows)
@@ -263,7 +268,8 @@ def measure_surface(
     """
     from worldprobe.benchmarks.ewok import frequency as frequencies
     from worldprobe.benchmarks.ewok.contracts import Items, SurfaceFeatures
-    from worldprobe.contracts import read_table, write_table
+    from worldprobe.benchmarks.ewok.materials.language import language_of
+    from worldprobe.contracts import read_provenance, read_table, write_table
 
     if (frequency == "ngrams") != bool(ngrams):
         raise UserError(
@@ -278,12 +284,14 @@ def measure_surface(
             "Give each file once.",
         )
     item_rows = read_table(items, Items)
+    language = language_of(read_provenance(items).details)
     _, without = present(notes)
     if without:
         LOGGER.warning("%s is missing: %s", without[0].name, without[0].reason)
         frequency, ngrams = "wordfreq", ()
     if frequency == "wordfreq":
-        source, unit = frequencies.frequencies_of_wordfreq, "ln(1 + occurrences per billion words)"
+        source = partial(frequencies.frequencies_of_wordfreq, language=language.language)
+        unit = "ln(1 + occurrences per billion words)"
     elif compat:
         source = partial(frequencies.records_that_begin_with, paths=ngrams)
         unit = "ln(1 + records that begin with the word)"

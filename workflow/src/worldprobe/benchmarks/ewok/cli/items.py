@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -114,6 +115,7 @@ def fill(
     from worldprobe.benchmarks.ewok.contracts import FillerRows, Templates
     from worldprobe.benchmarks.ewok.materials.documents import Problems
     from worldprobe.benchmarks.ewok.materials.fillers import FillersOfTemplates, classes_in
+    from worldprobe.benchmarks.ewok.materials.language import language_of
     from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
     from worldprobe.contracts import read_provenance, read_table
 
@@ -131,7 +133,7 @@ def fill(
     made.inputs["templates"] = digest_file(templates)
     compiled_mode = made.details.pop("mode")
     mode = compiled_mode if how.mode == "auto" else how.mode
-    rules = ORIGINAL if how.compat else RIGHT
+    rules = replace(ORIGINAL if how.compat else RIGHT, language=language_of(made.details))
     read = FillersOfTemplates(classes_in(classes), rules, Problems(how.compat))
     _fill_and_write(how, mode, version, table, read, None, made, out)
 

@@ -103,7 +103,8 @@ def all_(
     Args:
         items: items tables, one per condition
         eval_types: comma-separated ways of asking, for example logprobs,likert_free_two
-        prompts: set of prompts in resources/prompts, or a YAML file
+        prompts: set of prompts in resources/prompts, or a YAML file; ewok is the one of the items'
+            language
         both_orders: ask Choice also with the contexts in the other order: yes (also --both-orders
             alone) or no
         chat_template: use the chat template: never (as in the paper), auto (where there is one),
@@ -165,7 +166,7 @@ def read_conditions(
         UserError: an unreadable table, unknown prompts, or a number of values that is neither one
             nor one per table.
     """
-    from worldprobe.benchmarks.ewok.scoring import load_prompts
+    from worldprobe.benchmarks.ewok.scoring import load_prompts, prompts_of
 
     for option, values in options.items():
         if len(values) not in (1, len(paths)):
@@ -176,6 +177,7 @@ def read_conditions(
     )
     conditions = []
     for path, (name, swap, chat, thoughts, limit) in zip(paths, per_table, strict=True):
+        name = prompts_of(path, name)
         prompts = load_prompts(name)
         for paradigm in sorted(set(paradigms) - set(prompts)):
             raise UserError(

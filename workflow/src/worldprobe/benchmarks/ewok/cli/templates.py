@@ -52,7 +52,7 @@ def made_from_materials(materials: Materials, is_compat: bool) -> Provenance:
         packages=["numpy", "PyYAML", "inflection"],
         digests={"materials": materials.source.digest()},
         canary=materials.canary,
-        details={"compat": is_compat},
+        details={"compat": is_compat} | materials.rules.language.details(),
     )
 
 

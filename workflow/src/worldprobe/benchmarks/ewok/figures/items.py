@@ -11,6 +11,7 @@ import pandas as pd
 from worldprobe.benchmark import Input, figure
 from worldprobe.benchmarks.ewok.canaries import is_own
 from worldprobe.benchmarks.ewok.contracts import Items
+from worldprobe.benchmarks.ewok.frequency import is_wide
 from worldprobe.benchmarks.ewok.outputs import item_table
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.tables.materials import KIND, choose_items, show_concepts
@@ -121,7 +122,9 @@ def _wrapped(text: str, size: float, inches: float) -> str:
     """Lines that are as wide as a cell at most."""
     letters = int((inches - 0.18) / (style.text_width("n", size) * 1.08))
     return "\n".join(
-        wrapped for line in text.split("\n") for wrapped in textwrap.wrap(line, letters) or [""]
+        wrapped
+        for line in text.split("\n")
+        for wrapped in textwrap.wrap(line, letters // 2 if is_wide(line) else letters) or [""]
     )
 
 

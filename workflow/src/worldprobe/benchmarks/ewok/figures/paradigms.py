@@ -34,7 +34,7 @@ LABELS = {
     "missing": "unreadable",
 }  # or, of people, asked in the other way only
 #: How much lighter a mark is than the colour of its model.
-LIGHTER = {"logprobs": 0.0, "likert": 0.35, "choice": 0.6}
+LIGHTER = {"logprobs": 0.0, "likert": 0.25, "choice": 0.45}
 MARKERS = {"logprobs": "o", "likert": "s", "choice": "^"}
 PARADIGM_COLUMNS = (
     "model",
@@ -56,7 +56,8 @@ PARADIGM_COLUMNS = (
     title="Ways of asking",
     section="paradigms",
     caption=(
-        "LogProbs, Likert and Choice on the same items, with the range over versions."
+        "LogProbs, Likert and Choice on the same items, with the range over versions, or with 95%"
+        " intervals where there is one version."
         " Like Figure 6 of the EWoK paper."
     ),
     when=(has_logprobs, has_both_paradigms),
@@ -91,7 +92,9 @@ def paradigms(
 
 @paradigms.drawn_by
 def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """A row per model, a mark per paradigm, a thin line for the range over versions."""
+    """A row per model, a mark per paradigm, a thin line for the range over versions; of one version
+    for the interval.
+    """
     models = [model for model in dict.fromkeys(frame.model) if model != HUMAN]
     names = style.names(frame)
     size = style.label_size(width)
@@ -103,14 +106,17 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
     for number in range(len(models)):
         axes.axhline(number, color=style.RULE, lw=0.4, zorder=0.2)
     style.dash(axes)
+    of_models = frame[frame.model != HUMAN]
+    has_range = bool((of_models.low != of_models.high).any())
+    ends = ("low", "high") if has_range else ("ci_low", "ci_high")
     paradigms = [paradigm for paradigm in PARADIGMS if paradigm in set(frame.paradigm)]
     for number, paradigm in enumerate(paradigms):
         rows = frame[(frame.paradigm == paradigm) & (frame.model != HUMAN)]
         y = rows.model.map(positions) + 0.2 * (number - (len(paradigms) - 1) / 2)
         looks: dict[str, Any] = {"marker": MARKERS[paradigm], "certain": ("ci_low", "ci_high")}
         colours = [style.with_lightness(colour, LIGHTER[paradigm]) for colour in rows.colour]
-        style.dots(axes, y, rows, colours, ends=("low", "high"), **looks)
-    axes.set_xlim(*style.fitting_limits(frame, ["mean", "low", "high"]))
+        style.dots(axes, y, rows, colours, ends=ends, **looks)
+    axes.set_xlim(*style.fitting_limits(frame, ["mean", *ends]))
     style.name_rows(axes, [names[model] for model in models], size)
     axes.set_xlabel("accuracy", fontsize=size)
     handles: list[Any] = [

@@ -17,7 +17,7 @@ from worldprobe.benchmarks.ewok.materials.materials import (
 )
 from worldprobe.benchmarks.ewok.materials.opened import OpenTemplate
 from worldprobe.benchmarks.ewok.materials.samplers import enough_for
-from worldprobe.benchmarks.ewok.materials.slots import UNSEEN, split_restrictions
+from worldprobe.benchmarks.ewok.materials.slots import UNSEEN, split_form, split_restrictions
 from worldprobe.benchmarks.ewok.vocabulary import slot_class
 from worldprobe.errors import did_you_mean
 
@@ -175,7 +175,7 @@ def _check_targets(domain: Domain, kinds: set[str], slots: _SlotCheck, problems:
                         " by at least one of them.",
                     )
         for tag in target.tags:
-            if "form" in tag and tag not in _FORMS:
+            if "form" in tag and tag not in _FORMS and slots.fillers.rules.language.is_english:
                 near = did_you_mean(tag, _FORMS, f"; the forms are {', '.join(_FORMS)}.")
                 problems.refuse(target.place, f'unknown form "{tag}"{near}', "Correct the tag.")
         first = seen.setdefault((target.pattern, target.criteria, target.tags), target.place)
@@ -267,7 +267,7 @@ class _SlotCheck:
                 (self.problems.error if is_fatal else self.problems.refuse)(place, problem, fix)
 
     def _judge(self, slot: str) -> Iterator[tuple[bool, str, str]]:
-        variable, _, written = slot.partition(":")
+        variable, _, written = split_form(slot)[1].partition(":")
         name = slot_class(variable)
         classes = self.fillers.classes
         if not re.fullmatch(r"[A-Za-z_]\w*", variable):

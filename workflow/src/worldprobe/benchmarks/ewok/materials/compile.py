@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.frequency import split_han
 from worldprobe.benchmarks.ewok.materials.documents import MaterialsLine
+from worldprobe.benchmarks.ewok.materials.language import ENGLISH, Language
 from worldprobe.benchmarks.ewok.materials.marks import add_marks
 from worldprobe.benchmarks.ewok.materials.materials import (
     Concept,
@@ -413,7 +415,8 @@ def _context_pairs(pattern: str, probe: Probe, segment: Segment, rules: Rules) -
     if segment.texts_a is not None and context_b is not None:
         is_typed = rules.raw_contrasts or "contrast" in segment.model_fields_set
         label = contrast_label(segment.contrast, rules) if is_typed else None
-        yield Pair(context_a, context_b, label if is_typed else contrast(context_a, context_b))
+        label = label if is_typed else contrast(context_a, context_b, rules.language)
+        yield Pair(context_a, context_b, label)
     if not probe.is_swappable:
         return
     swapped = parse_sentence(context_a, rules).swapped()
@@ -427,11 +430,12 @@ def _context_pairs(pattern: str, probe: Probe, segment: Segment, rules: Rules) -
         yield Pair(swapped, context_b, "variable swap")
 
 
-def contrast(context: str, other: str) -> str:
+def contrast(context: str, other: str, language: Language = ENGLISH) -> str:
     """How two contexts differ, where the materials do not say it: by the same words in another
     order (``variable swap``: what is said of two things changes places), by a negation in what one
     side alone says, by one word or phrase (``antonym``; from the first word that differs to the
-    last one at most three on either side), or otherwise.
+    last one at most three on either side), or otherwise. Words and negations are those of the
+    language; how words end is no matter.
 
     >>> contrast("{agent1} is out and {agent2} in", "{agent1} is in and {agent2} out")
     'variable swap'
@@ -443,7 +447,14 @@ def contrast(context: str, other: str) -> str:
     ... )
     ('negation', 'other')
     """
-    sides = [_WORD.findall(text.lower().replace("’", "'")) for text in (context, other)]
+    sides = [
+        [
+            word
+            for piece in _WORD.findall(text.lower().replace("’", "'"))
+            for word in ([piece] if piece.startswith("{") else split_han(piece))
+        ]
+        for text in (context, other)
+    ]
     if sorted(sides[0]) == sorted(sides[1]):
         return "variable swap"
     blocks = [
@@ -453,7 +464,8 @@ def contrast(context: str, other: str) -> str:
     ]
     own = [word for _, low, high, _, _ in blocks for word in sides[0][low:high]]
     others = [word for _, _, _, low, high in blocks for word in sides[1][low:high]]
-    if any(map(is_negation, own)) != any(map(is_negation, others)):
+    negates = is_negation if language.is_english else language.negations.__contains__
+    if any(map(negates, own)) != any(map(negates, others)):
         return "negation"
     (_, low, _, low_other, _), (_, _, high, _, high_other) = blocks[0], blocks[-1]
     is_short = max(high - low, high_other - low_other) <= 3

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from worldprobe.benchmarks.ewok.materials.documents import MaterialsLine, Problems
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.slots import UNSEEN, Key
+from worldprobe.benchmarks.ewok.vocabulary import slot_class
 from worldprobe.commented_csv import check_separator, read_rows, without_empty_columns
 from worldprobe.errors import UserError, did_you_mean
 
@@ -191,6 +192,7 @@ class Fillers:
     def __init__(self, classes: dict[str, FillerClass], rules: Rules) -> None:
         self.classes, self.rules = classes, rules
         self._shuffled: dict[str, list[Filler]] = {}
+        self._columns: dict[str, dict[str, dict[str, str]]] = {}
         self._options: dict[tuple[str, tuple[str, ...]], list[Filler]] = {}
 
     def shuffled(self, name: str) -> list[Filler]:
@@ -229,6 +231,13 @@ class Fillers:
                 f for f in fillers if (f.text == MAGNET if is_magnet else f.meets(restrictions))
             ]
         return self._options[asked]
+
+    def columns(self, key: str, text: str) -> Mapping[str, str]:
+        """The columns of a slot's filler besides its text."""
+        name = slot_class(key)
+        if name not in self._columns:
+            self._columns[name] = {f.text: f.columns for f in self.classes[name].fillers}
+        return self._columns[name][text]
 
     def is_magnet(self, key: str) -> bool:
         """Whether the original gives this key its one magnet, whatever else the key says."""

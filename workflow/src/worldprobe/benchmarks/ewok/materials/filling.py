@@ -12,7 +12,6 @@ import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.opened import DESIGN, MARKS, OpenTemplate
-from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.samplers import (
     BalancedSampler,
     FixedSampler,
@@ -100,7 +99,7 @@ def _fixed(
                 if fillings is None:
                     lost[version] += 1
                 else:
-                    yield item_row(template, version, fillings, fillers.rules)
+                    yield item_row(template, version, fillings, fillers)
             short |= sampler.short
         _warn_of_lost_items(domain, lost, short)
 
@@ -156,7 +155,7 @@ def _balanced(
                 if fillings is None:
                     lost[version] += 1
                 else:
-                    yield item_row(template, version, fillings, fillers.rules)
+                    yield item_row(template, version, fillings, fillers)
         _warn_of_lost_items(domain, lost, {})
 
 
@@ -180,7 +179,7 @@ def _independent(
         for template, sample in samples:
             fillings = next(sample, None)
             if fillings is not None and number in numbers:
-                yield item_row(template, number, fillings, fillers.rules)
+                yield item_row(template, number, fillings, fillers)
 
 
 def templates_in_order(domains: Mapping[str, list[OpenTemplate]]) -> list[OpenTemplate]:
@@ -227,15 +226,15 @@ def fill_families(
                 if number in numbers:
                     for level in base:
                         fillings: dict[str, str] = {key: filling[key] for key in level.keys}
-                        yield item_row(level, number, fillings, fillers.rules)
+                        yield item_row(level, number, fillings, fillers)
 
 
 def item_row(
-    template: OpenTemplate, version: int, fillings: Mapping[str, str], rules: Rules
+    template: OpenTemplate, version: int, fillings: Mapping[str, str], fillers: Fillers
 ) -> Row:
     """One row, in the order of ``COLUMNS``."""
     numbers = (template.domain, version, template.meta_template, template.template)
-    texts = (fill(text, fillings, rules) for text in template.texts)
+    texts = (fill(text, fillings, fillers.rules, fillers.columns) for text in template.texts)
     trace = json.dumps({key: fillings[key] for key in sorted(fillings)}, ensure_ascii=False)
     return (
         f"{template.template_id}_v{version}",

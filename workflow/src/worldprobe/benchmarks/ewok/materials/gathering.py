@@ -13,7 +13,7 @@ from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 
 #: What an items table states about its filling, as details of its provenance.
-_SHARED = ("compat", "mode", "swap", "filter", "limit", "flags")
+_SHARED = ("compat", "mode", "swap", "filter", "limit", "flags", "language")
 
 
 def filling_details(filling: Filling, is_part: bool) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -30,10 +30,12 @@ from worldprobe.benchmarks.ewok.materials.documents import (
     texts,
 )
 from worldprobe.benchmarks.ewok.materials.fillers import FillerClass, read_filler_class
+from worldprobe.benchmarks.ewok.materials.language import FILE as LANGUAGE
+from worldprobe.benchmarks.ewok.materials.language import read_language
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.commented_csv import COMMENT, read_frame
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.settings.documents import Keys, Source, find_decomposed
+from worldprobe.settings.documents import Keys, Source, find_decomposed, parse_yaml
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,8 +45,8 @@ _PASSWORD_HINT = (
     f"Set {PASSWORD_VARIABLE}, or materials.password; for EWoK's own materials, their README"
     " states it."
 )
-#: Folders of the layout; nothing else in a folder of materials is read, or moves its digest.
-_FOLDERS = ("concepts", "contexts", "families", "fillers", "targets", "utils")
+#: Folders and the file of the layout; nothing else there is read, or moves the digest.
+_FOLDERS = ("concepts", "contexts", "families", "fillers", "targets", "utils", LANGUAGE)
 
 
 class MaterialsFiles:
@@ -146,6 +148,8 @@ _FLAGS = (
     "swappable_variables",
 )
 _AGENT_FLAGS = ("perception_based", "belief_based", "intent_based_comparative", "agent_as_object")
+#: How a concept reads that has one form, in another language than English.
+FORM = "form"
 #: Kind of concept -> the further keys its entries may have.
 KEYS: dict[str, tuple[str, ...]] = {
     "relation": ("directional", "plural_form", "prepositional_form", "symmetric"),
@@ -170,10 +174,15 @@ TEXT_KEYS = (*ALWAYS, *_FORMS)
 
 
 @cache
-def concept_class(kind: str, flags: frozenset[str] = frozenset()) -> type[Entry]:
-    """Schema of the entries of a kind of concepts, with the flags that their materials add."""
+def concept_class(
+    kind: str, flags: frozenset[str] = frozenset(), forms: frozenset[str] = frozenset()
+) -> type[Entry]:
+    """Schema of the entries of a kind of concepts, with the flags and forms that their materials
+    add.
+    """
     fields: dict[str, Any] = {
-        key: (OptionalText if key in TEXT_KEYS else Flag, None) for key in (*KEYS[kind], *flags)
+        key: (OptionalText if key in {*TEXT_KEYS, *forms} else Flag, None)
+        for key in (*KEYS[kind], *flags, *forms)
     }
     fields |= {
         "concept": (Text, ...),
@@ -244,7 +253,8 @@ def attributes_of(kind: str) -> tuple[str, ...]:
 
 
 def surface_form(concept: Concept, tags: Sequence[str], rules: Rules) -> str:
-    """The concept as a target's sentence needs it: the first tag that names a form decides.
+    """The concept as a target's sentence needs it: the first tag that names a form decides. In
+    another language than English each form is stated, and the name is the English one.
 
     >>> eat = Concept("carry", "action")
     >>> (
@@ -255,6 +265,12 @@ def surface_form(concept: Concept, tags: Sequence[str], rules: Rules) -> str:
     ('carries', 'carrying', 'carry')
     """
     tag = next((tag for tag in tags if "form" in tag), None)
+    if not rules.language.is_english:
+        if not (form := concept.attributes.get(tag or FORM)):
+            problem = f'"{concept.name}" has no {tag or FORM}, which a target needs.'
+            fix = f"Write {tag or FORM}: and how the concept reads in its sentence."
+            raise UserError(concept.place, problem, fix)
+        return str(form)
     if tag is None:
         return concept.name
     stated = concept.attributes.get(tag)
@@ -440,6 +456,9 @@ def read_materials(
             problems.add(decomposed, problems.refuse)
         return read
 
+    if LANGUAGE in source.names:
+        language = read_language(parse_yaml(LANGUAGE, content(LANGUAGE)))
+        rules = replace(rules, language=language)
     fillers: dict[str, FillerClass] = {}
     for file in source.names:
         if match := re.fullmatch(r"fillers/filler-(.+)\.csv", file):
@@ -611,8 +630,16 @@ class _Reader:
                     key.replace("-", "_"): value for key, value in fields.items()
                 }
             kind = concept_kind(str(fields.get("concept_type", "")), str(fields.get("domain", "")))
+            forms = frozenset(
+                key for key in fields if not self.rules.language.is_english and key.endswith(FORM)
+            )
             entry: Any = parse_entry(
-                concept_class(kind, flags), self.source, keys, self.problems, self.rules, True
+                concept_class(kind, flags, forms),
+                self.source,
+                keys,
+                self.problems,
+                self.rules,
+                True,
             )
             if entry is None:
                 continue

@@ -15,7 +15,13 @@ from worldprobe.benchmarks.ewok.materials.documents import MaterialsLine, Proble
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers, FillersOfTemplates, values_of
 from worldprobe.benchmarks.ewok.materials.materials import Materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
-from worldprobe.benchmarks.ewok.materials.slots import KEY, Key, keys, split_restrictions
+from worldprobe.benchmarks.ewok.materials.slots import (
+    KEY,
+    Key,
+    keys,
+    split_form,
+    split_restrictions,
+)
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError, did_you_mean
 
@@ -146,12 +152,13 @@ def apply_swap(text: str, swap: Swap, rules: Rules) -> str:
         key = Key(match[1])
         if key.filler_class != swap.source:
             return match[0]
+        form = key[: len(key) - len(split_form(key)[1])]
         if swap.is_restriction:
             return f"{{{key}{swap.target[len(swap.source) :]}}}"
         name, _, restriction = swap.target.partition(":")
         kept = [part for part in key.restrictions if part.partition("=")[0] in swap.kept]
         parts = [f"{name}_from_{key.variable}", *kept, *([restriction] if restriction else [])]
-        return f"{{{':'.join(parts)}}}"
+        return f"{{{form}{':'.join(parts)}}}"
 
     return KEY.sub(swapped, text)
 
@@ -283,17 +290,20 @@ def settle(texts: tuple[str, ...], fillers: Fillers) -> tuple[tuple[str, ...], t
         return texts, tuple(sorted(mentioned))
     by_variable: dict[str, dict[Key, list[str]]] = {}
     for mention in mentioned:
-        written = split_restrictions(mention.partition(":")[2])
-        by_variable.setdefault(mention.variable, {})[mention] = written
+        restrictions = split_restrictions(mention.partition(":")[2])
+        by_variable.setdefault(mention.variable, {})[mention] = restrictions
     settled: dict[str, Key] = {}
+
+    def written(match: re.Match[str]) -> str:
+        form = split_form(match[1])[0]
+        return f"{{{form} {settled[match[1]]}}}" if form else f"{{{settled[match[1]]}}}"
+
     for variable, mentions in by_variable.items():
         together = Key.of(variable, set().union(*mentions.values()))
         is_met = len(mentions) == 1 or bool(fillers.options(together))
         for mention, restrictions in mentions.items():
             settled[mention] = together if is_met else Key.of(variable, set(restrictions))
-    return tuple(KEY.sub(lambda m: f"{{{settled[m[1]]}}}", text) for text in texts), tuple(
-        sorted(set(settled.values()))
-    )
+    return tuple(KEY.sub(written, text) for text in texts), tuple(sorted(set(settled.values())))
 
 
 def check_slots(

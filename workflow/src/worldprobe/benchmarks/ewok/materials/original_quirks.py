@@ -12,7 +12,10 @@ files (Q24). A version with too few fillers gets a warning (Q26).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from worldprobe.benchmarks.ewok.materials.language import ENGLISH, Language
 
 
 def _quirk(number: str, about: str) -> bool:
@@ -25,7 +28,8 @@ def _quirk(number: str, about: str) -> bool:
 class Rules:
     """Behaviours of the original that we keep only on demand; Q numbers follow the list of its
     quirks in our description of it; S numbers are rules (of its sections 2, 4, 9, 10) that the list
-    does not count as quirks.
+    does not count as quirks. They go wherever sentences are made, and so the language goes with
+    them.
     """
 
     opposites_untrimmed: bool = _quirk(
@@ -84,7 +88,9 @@ class Rules:
         "restrictions on different mentions of a variable are met one by one, or not at all,"
         " instead of together",
     )
+    language: Language = field(default=ENGLISH, compare=False)
 
 
 RIGHT = Rules()
-ORIGINAL = Rules(**dict.fromkeys(Rules.__dataclass_fields__, True))
+_ALL: dict[str, Any] = {kept.name: True for kept in fields(Rules) if kept.metadata}
+ORIGINAL = Rules(**_ALL)

@@ -5,25 +5,56 @@ templates: parsed once, swapped, filled.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain
 
+from worldprobe.benchmarks.ewok.materials.language import CHOICE, ENGLISH, Language
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.vocabulary import slot_class
 
 #: Keys of a finished template: everything between braces.
 KEY = re.compile(r"\{([^}]+)\}")
 _BRACES = str.maketrans("[]", "{}")
+#: A form before a variable: how its filler is said, or a word that agrees with it.
+_FORM = re.compile(r"[^\s:=\[\]{}]+ ")
+#: A slot, or a word with alternatives that is in none.
+_SLOT_OR_CHOICE = re.compile(rf"\[[^\]]*\]|[^\s\[\](]*{CHOICE.pattern}\w*")
 
 
 def braces(text: str) -> str:
-    """Slots as templates show them.
+    """Slots as templates show them; a word with alternatives agrees with the slot before it.
 
     >>> braces("[agent1] sees [object1:large=true]")
     '{agent1} sees {object1:large=true}'
+    >>> braces("[el object1] es roj(o|a)")
+    '{el object1} es {roj(o|a) object1}'
     """
-    return text.translate(_BRACES)
+    return (_bind(text) if CHOICE.search(text) else text).translate(_BRACES)
+
+
+def _bind(text: str) -> str:
+    slot = ""
+
+    def bound(match: re.Match[str]) -> str:
+        nonlocal slot
+        if match[0].startswith("["):
+            slot = split_form(match[0][1:-1])[1]
+            return match[0]
+        return f"[{match[0]} {slot}]" if slot else match[0]
+
+    return _SLOT_OR_CHOICE.sub(bound, text)
+
+
+def split_form(key: str) -> tuple[str, str]:
+    """The form that a slot has before its variable, and the rest.
+
+    >>> split_form("el object1:kind=soft toy"), split_form("object1:kind=soft toy")
+    (('el', 'object1:kind=soft toy'), ('', 'object1:kind=soft toy'))
+    """
+    form = _FORM.match(key)
+    return (form[0].rstrip(), key[form.end() :]) if form else ("", key)
 
 
 class Key(str):
@@ -46,7 +77,7 @@ class Key(str):
     @cached_property
     def variable(self) -> str:
         """The variable: one filler throughout an item."""
-        return self.partition(":")[0]
+        return split_form(self)[1].partition(":")[0]
 
     @cached_property
     def filler_class(self) -> str:
@@ -145,7 +176,7 @@ class Sentence:
         if not self.rules.loose_variables:
             other = {first: second, second: first}
             return _slot_pattern(self.rules).sub(
-                lambda m: f"{{{other.get(m[1], m[1])}{m[2]}}}", self.text
+                lambda m: f"{{{m[1]}{other.get(m[2], m[2])}{m[3]}}}", self.text
             )
         one, two = (
             f"{{{name}:{written}}}" if (written := self.variables[name]) else f"{{{name}}}"
@@ -158,7 +189,9 @@ class Sentence:
     def carrying(self, slots: Mapping[str, str]) -> str:
         """The text with the slots of some variables written as told."""
         if not self.rules.loose_variables:
-            return _slot_pattern(self.rules).sub(lambda m: slots.get(m[1], m[0]), self.text)
+            return _slot_pattern(self.rules).sub(
+                lambda m: f"[{m[1]}{slots[m[2]][1:]}" if m[2] in slots else m[0], self.text
+            )
         text = self.text
         for name, written in self.variables.items():
             text = text.replace(
@@ -172,16 +205,16 @@ def parse_sentence(text: str, rules: Rules) -> Sentence:
     """A sentence, parsed once."""
     slots = _slot_pattern(rules).findall(text)
     return Sentence(
-        text, rules, tuple((name, written.removeprefix(":")) for name, written in slots)
+        text, rules, tuple((name, written.removeprefix(":")) for _, name, written in slots)
     )
 
 
 @lru_cache(maxsize=64)
 def _slot_pattern(rules: Rules) -> re.Pattern[str]:
-    """A slot: group 1 its variable, group 2 its restrictions as written."""
+    """A slot: group 1 its form, group 2 its variable, group 3 its restrictions as written."""
     character = r"[\w=,]" if rules.narrow_restrictions else r"[^\[\]{}:]"
     restrictions = rf"(:?{character}*)" if rules.one_restriction else rf"((?::{character}*)*)"
-    return re.compile(r"[\[{](\w+)" + restrictions + r"[\]}]")
+    return re.compile(rf"[\[{{]((?:{_FORM.pattern})?)(\w+){restrictions}[\]}}]")
 
 
 def propagate(target: str, probe: str, rules: Rules) -> tuple[str, str]:
@@ -204,16 +237,23 @@ def propagate(target: str, probe: str, rules: Rules) -> tuple[str, str]:
 #: no-break spaces, characters without width, marks of direction.
 UNSEEN = r"\x00-\x1f\x7f-\xa0\xad\u200b\u200e\u200f\u2028-\u202f\u2060-\u2069\ufeff"
 _START = re.compile(r"([.!?] )([a-z])")
+_START_OF_ANY = re.compile(r"([.!?] [¿¡]?)([^\W\d_])")
 _PLAIN = re.compile(r"[\w:=' -]*")
 
 
-def fill(text: str, fillings: Mapping[str, str], rules: Rules) -> str:
+def fill(
+    text: str,
+    fillings: Mapping[str, str],
+    rules: Rules,
+    columns: Callable[[str, str], Mapping[str, str]] | None = None,
+) -> str:
     """A template's text as a sentence.
 
     Args:
         text: with slots in braces.
         fillings: slot key -> filler text.
-        rules: which behaviours of the original are kept.
+        rules: which behaviours of the original are kept, and the language.
+        columns: the columns of a filler, by slot key and text; needed where slots have forms.
 
     >>> fill(
     ...     "{agent1} lifts {object1:large=true}. it falls",
@@ -226,15 +266,22 @@ def fill(text: str, fillings: Mapping[str, str], rules: Rules) -> str:
         for key in sorted(fillings):
             text = _fill_greedily(text, key, fillings[key])
     else:
-        parts = _parts(text)
-        text = "".join([fillings[part] if i % 2 else part for i, part in enumerate(parts)])
-    return sentence(text)
+        before, slots = _parts(text)
+        said = [
+            rules.language.say(form, fillings[key], columns(key, fillings[key]))
+            if form and columns
+            else fillings[key]
+            for form, key in slots
+        ]
+        text = "".join(chain.from_iterable(zip(before, (*said, ""), strict=True)))
+    return sentence(text, rules.language)
 
 
 @lru_cache(maxsize=1 << 16)
-def _parts(text: str) -> tuple[str, ...]:
-    """The texts between the slots, and the slots' keys, in turn."""
-    return tuple(KEY.split(text))
+def _parts(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """The texts before and after the slots, and the slots' forms and keys."""
+    parts = KEY.split(text)
+    return tuple(parts[::2]), tuple(map(split_form, parts[1::2]))
 
 
 def _fill_greedily(text: str, key: str, filling: str) -> str:
@@ -246,16 +293,17 @@ def _fill_greedily(text: str, key: str, filling: str) -> str:
     return re.sub(rf"\{{{key}(:.*=.*)*\}}", filling, text)
 
 
-def sentence(text: str) -> str:
+def sentence(text: str, language: Language = ENGLISH) -> str:
     """Trimmed, with capitals at the start of each sentence and a stop at the end.
 
     >>> sentence(" the crate falls. why? nobody knows")
     'The crate falls. Why? Nobody knows.'
     """
-    text = text.strip()
+    text = language.sentence(text.strip())
+    if not language.capital:
+        return text
     text = text[:1].upper() + text[1:]
-    if not text.endswith((".", "!", "?")):
-        text += "."
     if ". " not in text and "! " not in text and "? " not in text:
         return text  # one sentence
-    return _START.sub(lambda m: m[1] + m[2].upper(), text)
+    start = _START if language.is_english else _START_OF_ANY
+    return start.sub(lambda m: m[1] + m[2].upper(), text)

@@ -14,17 +14,25 @@ from worldprobe.benchmarks.ewok.analysis.panel import interval_notes
 from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.options import EVAL_TYPE
 from worldprobe.benchmarks.ewok.tables.accuracy import PAIRING
-from worldprobe.benchmarks.ewok.vocabulary import EVAL_TYPES, NO_PAIRING, PAIRS, has_pairing
+from worldprobe.benchmarks.ewok.vocabulary import (
+    EVAL_TYPES,
+    NO_PAIRING,
+    PAIRS,
+    has_pairing,
+    is_prompted,
+)
 from worldprobe.errors import UserError
 from worldprobe.report.findings import STANDING, against_chance, models_sheet, standing
 from worldprobe.report.model_names import Roster
-from worldprobe.report.sentences import CitedSentence, quote_rows
+from worldprobe.report.sentences import CitedSentence, quote, quote_interval, quote_rows
 from worldprobe.report.sheet import (
     INTERVAL,
     MODEL_ONCE,
     Sheet,
     SheetColumn,
+    decimals,
     number_column,
+    percent,
     span,
     text_column,
     whole_number,
@@ -99,12 +107,23 @@ def _described(summaries: pd.DataFrame, roster: Roster, eval_type: str) -> list[
     chosen=headline,
 )
 def models_against_chance(
-    summaries: pd.DataFrame, roster: Roster, eval_type: str | None = None
+    summaries: pd.DataFrame,
+    roster: Roster,
+    eval_type: str | None = None,
+    is_estimate: bool = True,
 ) -> Sheet:
-    """Every model against chance, by the first way of asking if no other is named."""
+    """Every model against chance, by the first way of asking if no other is named.
+
+    Args:
+        summaries: the Summaries table.
+        roster: names of the models.
+        eval_type: way of asking.
+        is_estimate: whether means over pairs estimate those of all items; they are left out where
+            a sample is too small for that.
+    """
     eval_type = eval_type or first_eval_type(summaries)
     means = mean_accuracies(summaries, roster, eval_type)
-    has_pairs = bool(means["by_pair_mean"].notna().any())
+    has_pairs = is_estimate and bool(means["by_pair_mean"].notna().any())
     columns = [
         number_column("Mean over pairs of concepts", "by_pair_mean"),
         SheetColumn("95% interval over pairs", ("by_pair_ci_low", "by_pair_ci_high"), span),
@@ -137,31 +156,9 @@ def domains_by_model(
     """Domains of each model, from the highest to the lowest mean where a model's domains differ
     reliably, and those that are lower on other items too.
     """
-    from worldprobe.analysis.comparisons import at_once  # SciPy, which Snakemake need not load
-
     eval_type = eval_type or first_eval_type(summaries)
-    models = _described(summaries, roster, eval_type)
-    rows = _accuracies(summaries)
-    rows = rows[(rows.grouping == "domain") & (rows.eval_type == eval_type)]
-    n_intervals = int(rows.loc[rows["model"].isin(models), "ci_low"].notna().sum())
-    parts, findings = [rows.iloc[:0].assign(name="", domain="", against="", lower="")], []
-    reliability = selection.all_reliabilities(summaries, eval_type).reindex(models).dropna()
-    for model in models:
-        model_rows = rows[rows.model == model].sort_values("group")
-        if selection.are_reliable(reliability[reliability.index == model]):
-            model_rows = model_rows.sort_values("mean", ascending=False, kind="stable")
-        ends = at_once(model_rows, n_intervals)
-        domains = model_rows["group"].map(selection.in_words)
-        lower = [", ".join(domains[ends["ci_high"] < low]) for low in ends["ci_low"]]
-        part = model_rows.assign(
-            name=roster[model].name,
-            domain=domains,
-            against=standing(model_rows, n_intervals=n_intervals),
-            lower=lower,
-        )
-        parts.append(part)
-        findings += [_domains_finding(part)] * int(part["mean"].notna().any())
-    frame = pd.concat(parts, ignore_index=True)
+    frame, findings = _domains(summaries, roster, eval_type)
+    reliability = frame.drop_duplicates("model").set_index("model")["reliability"].dropna()
     return Sheet(
         "Accuracy of each model by domain.",
         frame,
@@ -178,9 +175,47 @@ def domains_by_model(
             selection.say_reliability(reliability, roster),
             *interval_notes(frame, frame["name"] + ", " + frame["domain"]),
         ),
-        finding=CitedSentence(" ".join(findings) if len(findings) <= FEW else ""),
+        finding=CitedSentence(" ".join(findings)),
         group="name",
     )
+
+
+def domains_in_words(
+    summaries: pd.DataFrame, roster: Roster, eval_type: str
+) -> list[CitedSentence]:
+    """A sentence about the domains of each model, where these are few."""
+    return [CitedSentence(finding) for finding in _domains(summaries, roster, eval_type)[1]]
+
+
+def _domains(
+    summaries: pd.DataFrame, roster: Roster, eval_type: str
+) -> tuple[pd.DataFrame, list[str]]:
+    """Rows of ``domains_by_model``, and a finding about each model, where these are few."""
+    from worldprobe.analysis.comparisons import at_once  # SciPy, which Snakemake need not load
+
+    models = _described(summaries, roster, eval_type)
+    rows = _accuracies(summaries)
+    rows = rows[(rows.grouping == "domain") & (rows.eval_type == eval_type)]
+    n_intervals = int(rows.loc[rows["model"].isin(models), "ci_low"].notna().sum())
+    empty = rows.iloc[:0].assign(name="", domain="", against="", lower="", reliability=0.0)
+    parts, findings = [empty], []
+    reliability = selection.all_reliabilities(summaries, eval_type).reindex(models)
+    for model in models:
+        model_rows = rows[rows.model == model].sort_values("group")
+        if selection.are_reliable(reliability[reliability.index == model].dropna()):
+            model_rows = model_rows.sort_values("mean", ascending=False, kind="stable")
+        ends = at_once(model_rows, n_intervals)
+        domains = model_rows["group"].map(selection.in_words)
+        part = model_rows.assign(
+            name=roster[model].name,
+            domain=domains,
+            against=standing(model_rows, n_intervals=n_intervals),
+            lower=[", ".join(domains[ends["ci_high"] < low]) for low in ends["ci_low"]],
+            reliability=float(reliability[model]),
+        )
+        parts.append(part)
+        findings += [_domains_finding(part)] * int(part["mean"].notna().any())
+    return pd.concat(parts, ignore_index=True), findings if len(findings) <= FEW else []
 
 
 def _domains_finding(rows: pd.DataFrame) -> str:
@@ -233,13 +268,39 @@ def contexts_by_model(
     summaries: pd.DataFrame, roster: Roster, eval_type: str | None = None
 ) -> Sheet:
     """Each model by type of context."""
-    eval_type = eval_type or first_eval_type(summaries)
+    rows = _by_context(summaries, roster, eval_type or first_eval_type(summaries))
+    notes = ["Direct contexts name the concept; indirect ones imply it."]
+    return _sheet_of_ways("type of context", "Contexts", rows, notes)
+
+
+def _by_context(summaries: pd.DataFrame, roster: Roster, eval_type: str) -> pd.DataFrame:
     models = _described(summaries, roster, eval_type)
     rows = _known_rows(summaries, models, roster)
     is_meant = (rows["grouping"] == "context_type") & (rows["eval_type"] == eval_type)
-    rows = rows[is_meant].assign(asked=rows["group"]).reset_index(drop=True)
-    notes = ["Direct contexts name the concept; indirect ones imply it."]
-    return _sheet_of_ways("type of context", "Contexts", rows, notes)
+    return rows[is_meant].assign(asked=rows["group"]).reset_index(drop=True)
+
+
+def contexts_in_words(
+    summaries: pd.DataFrame, roster: Roster, eval_type: str
+) -> list[CitedSentence]:
+    """A sentence about direct and indirect contexts of each model, where these are few."""
+    rows, sentences = _by_context(summaries, roster, eval_type), []
+    by = ("group",)
+    for name, of_model in rows.groupby("name", sort=False):
+        said = {
+            row["group"]: quote(decimals(3)(row["mean"]), "contexts_by_model", row, "mean", by=by)
+            + " (95% interval: "
+            + quote_interval("contexts_by_model", row, "ci_low", "ci_high", by)
+            + ")"
+            for row in of_model.to_dict("records")
+        }
+        if {"direct", "indirect"} <= said.keys():
+            sentences.append(
+                f"{name} has an accuracy of {said['direct']} where contexts name the concept and"
+                f" of {said['indirect']} where they imply it; these are other items, and no test"
+                " compares the two."
+            )
+    return [CitedSentence(text) for text in sentences] if len(sentences) <= FEW else []
 
 
 @table(
@@ -295,16 +356,18 @@ def _known_rows(summaries: pd.DataFrame, models: Sequence[str], roster: Roster) 
 
 def _sheet_of_ways(what: str, heading: str, rows: pd.DataFrame, notes: Iterable[str]) -> Sheet:
     """Rows of each model, of which each has another label in the column ``asked``."""
+    unread = rows["n_missing"] / (2 * rows["n"])  # of what is only scored, nothing is read
+    is_read = rows["eval_type"].map(is_prompted).astype(bool) | (unread > 0)
     return Sheet(
         f"Accuracy by {what}.",
-        rows.assign(unread=rows["n_missing"] / (2 * rows["n"])),
+        rows.assign(unread=unread.where(is_read)),
         (
             MODEL_ONCE,
             text_column(heading, "asked"),
             number_column("Accuracy", "mean"),
             INTERVAL,
             number_column("Items", "n", whole_number),
-            number_column("Unreadable", "unread", "{:.0%}".format),
+            *[number_column("Unreadable (%)", "unread", percent)] * bool(is_read.any()),
         ),
         notes=(*notes, *interval_notes(rows, rows["name"] + ", " + rows["asked"])),
         group="name",
