@@ -26,16 +26,16 @@ Layout = partial(study_settings.Lists, unit="template")
 
 #: layout, way of asking, versions of the items, distinct questions
 LAYOUTS = {
-    "mixed": (Layout(), "likert", 5, 10876),
+    "mixed": (Layout(), "likert", 5, 11000),
     "paper": (
         Layout(per_domain=True, shortest=1, longest=1000, catch=0),
         "likert",
         5,
-        10876,
+        11000,
     ),
-    "shared_text": (study_settings.Lists(), "likert", 2, 4352),
-    "choice": (Layout(), "choice", 2, 4408),
-    "rounds": (Layout(rounds=2, seed=3), "likert", 1, 2176),
+    "shared_text": (study_settings.Lists(), "likert", 2, 4416),
+    "choice": (Layout(), "choice", 2, 4432),
+    "rounds": (Layout(rounds=2, seed=3), "likert", 1, 2208),
 }
 
 

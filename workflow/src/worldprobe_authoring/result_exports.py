@@ -37,7 +37,7 @@ def task_name(score: Score) -> str:
     'worldprobe_ewok_social_relations'
     >>> stated = {"title": "EWoK's method, items builtin@4"}
     >>> task_name(Score("ewok", "overall", "accuracy", {}, stated))
-    'worldprobe_ewok_method_items_builtin_3'
+    'worldprobe_ewok_method_items_builtin_4'
     """
     end = "" if score.group == "overall" else f"_{score.group}"
     _, has_own_items, items = str(score.stated.get("title", "")).partition("'s method, ")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from inspect import getattr_static
 from pathlib import Path
@@ -180,8 +181,10 @@ def _tokenizer(architecture: str, kind: str, is_chat: bool) -> PreTrainedTokeniz
 
 
 def _texts() -> Iterator[str]:
-    """The texts that the tokenizers learn from: the prompts."""
+    """The texts that the tokenizers learn from: the English prompts."""
     for path in sorted((RESOURCES / "prompts").rglob("*.yaml")):
+        if re.search("_[a-z]{2}$", path.stem):
+            continue
         yield from path.read_text(encoding="utf-8").splitlines()
 
 

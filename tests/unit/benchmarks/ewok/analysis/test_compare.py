@@ -82,7 +82,7 @@ def test_items_with_fillings_of_their_own_have_no_versions_to_draw():
 def printed(rows, **details):
     """What ``compare`` prints of judgements, and the notes of its table."""
     table = compare_on_items(rows)
-    overall = table.query("grouping == 'overall'").to_dict("records")
+    overall = table.query("grouping == 'overall'").assign(way="LogProbs").to_dict("records")
     text = render_template("worldprobe.report", "assets/comparisons.txt.jinja", rows=overall)
     made = Provenance(details=details)
     return text, " ".join(comparisons(table, made, Roster({})).notes)
