@@ -67,7 +67,9 @@ def test_means_are_those_of_the_units_overall_and_by_group(scores: pd.DataFrame)
 def test_comparisons_of_any_benchmark_are_printed(scores: pd.DataFrame) -> None:
     """The text is shared with EWoK's, whose tables have more columns."""
     rows = compare_scores(scores, ["phenomenon"]).assign(way="LogProbs").to_dict("records")
-    said = render_template("worldprobe.report", "assets/comparisons.txt.jinja", rows=rows)
+    said = render_template(
+        "worldprobe.report", "assets/comparisons.txt.jinja", rows=rows, units="units"
+    )
     assert said.count("A − B") == len(rows) > 0
 
 
@@ -77,7 +79,9 @@ def test_what_better_generalises_to_is_said_where_a_model_is_better_and_of_its_o
     """It stood below "no difference shown" too, in the words of the first row."""
 
     def printed(rows: list[dict[str, Any]]) -> str:
-        return render_template("worldprobe.report", "assets/comparisons.txt.jinja", rows=rows)
+        return render_template(
+            "worldprobe.report", "assets/comparisons.txt.jinja", rows=rows, units="units"
+        )
 
     alike, better = compare_scores(scores).assign(way="LogProbs").to_dict("records")[:2]
     alike |= {"finding": "no difference shown", "interval_over": "clusters and versions"}

@@ -83,7 +83,9 @@ def printed(rows, **details):
     """What ``compare`` prints of judgements, and the notes of its table."""
     table = compare_on_items(rows)
     overall = table.query("grouping == 'overall'").assign(way="LogProbs").to_dict("records")
-    text = render_template("worldprobe.report", "assets/comparisons.txt.jinja", rows=overall)
+    text = render_template(
+        "worldprobe.report", "assets/comparisons.txt.jinja", rows=overall, units="items"
+    )
     made = Provenance(details=details)
     return text, " ".join(comparisons(table, made, Roster({})).notes)
 
