@@ -59,10 +59,10 @@ def main() -> None:
         for language, table in means.items():
             for model in models:
                 print(f"{metric}, {language}, {model} - 0.5: {estimate(table[model] - 0.5)}")
-            for a, b in combinations(models, 2):
+            for a, b in combinations(models[::-1], 2):
                 print(f"{metric}, {language}, {a} - {b}: {estimate(table[a] - table[b])}")
         for (first, x), (second, y) in combinations(means.items(), 2):
-            for a, b in combinations(models, 2):
+            for a, b in combinations(models[::-1], 2):
                 gain = (y[a] - y[b]) - (x[a] - x[b])
                 print(f"{metric}, ({a} - {b}) in {second} - in {first}: {estimate(gain)}")
 
