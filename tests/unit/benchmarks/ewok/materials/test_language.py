@@ -1,7 +1,10 @@
 """Materials in other languages than English: how slots are said, sentences end, texts are joined."""
 
 import json
+import shutil
+import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -261,3 +264,14 @@ def test_each_language_asks_ten_pairs_a_domain_that_english_has_four_times_and_c
     assert set(map(tuple, pairs.to_numpy())) <= set(map(tuple, english[pair].to_numpy()))
     assert pairs["domain"].nunique() == english["domain"].nunique() == 13
     assert len(english) == TEMPLATES[BUILTIN]
+
+
+def test_a_study_knows_the_language_of_materials_in_an_archive_and_of_a_folder_above_them(tmp_path):
+    """Chinese items in a .zip were asked with English prompts, and had English baselines."""
+    folder = EDITIONS["builtin-zh"]
+    with zipfile.ZipFile(tmp_path / "mine.zip", "w") as archive:
+        for file in filter(Path.is_file, folder.rglob("*")):
+            archive.write(file, f"config/{file.relative_to(folder)}")
+    shutil.copytree(folder, tmp_path / "above" / "config")
+    for place in ("mine.zip", "above"):
+        assert stated_language(str(tmp_path / place))["name"] == "Chinese"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from worldprobe.archives import Archive
 from worldprobe.benchmark import Registry, Study
 from worldprobe.benchmarks.ewok.vocabulary import is_prompted
 from worldprobe.models.registry import BASELINES, RELATEDNESS
@@ -80,19 +82,31 @@ def prompt_file(name: str) -> Path:
     )
 
 
-def stated_language(materials: str) -> dict[str, Any]:
-    """What a folder of materials says of its language; nothing of English.
+def stated_language(materials: str, password: str | None = None) -> dict[str, Any]:
+    """What materials, a folder, its parent or a .zip, say of their language; nothing of English.
+
+    Raises:
+        UserError: the password is missing or wrong.
 
     >>> stated_language("builtin-zh")["name"], stated_language("builtin@1")
     ('Chinese', {})
     """
-    file = Path(materials_place(materials)) / "language.yml"
-    return dict(yaml.safe_load(file.read_text(encoding="utf-8"))) if file.is_file() else {}
+    place = Path(materials_place(materials))
+    if not place.exists():  # which is said where the settings are read
+        return {}
+    archive = Archive(place, os.environ.get("WORLDPROBE_MATERIALS_PASSWORD", password))
+    names = [name for name in archive.names if Path(name).name == "language.yml"]
+    return dict(yaml.safe_load(archive.read(min(names, key=len)))) if names else {}
+
+
+def _stated(study: Study) -> dict[str, Any]:
+    materials = study["ewok"]["materials"]
+    return stated_language(materials["source"], materials.get("password"))
 
 
 def prompt_set(study: Study, name: str) -> str:
     """The prompts that a study asks by a name: the paper's are in the language of the materials."""
-    stated = stated_language(study["ewok"]["materials"]["source"]) if name == "ewok" else {}
+    stated = _stated(study) if name == "ewok" else {}
     return str(stated.get("prompts", name))
 
 
@@ -149,7 +163,7 @@ def baselines(study: Study) -> list[str]:
     package brings or trains, which know English alone.
     """
     chosen = study["ewok"]["baselines"]
-    stated = stated_language(study["ewok"]["materials"]["source"])
+    stated = _stated(study)
     if stated.get("language", "en") != "en":
         is_own = {"word2vec": chosen["word2vec"]["enabled"] and chosen["word2vec"]["vectors"]}
         is_own |= {"sentence_vectors": chosen["sentence_vectors"]}
