@@ -275,3 +275,7 @@ def test_a_study_knows_the_language_of_materials_in_an_archive_and_of_a_folder_a
     shutil.copytree(folder, tmp_path / "above" / "config")
     for place in ("mine.zip", "above"):
         assert stated_language(str(tmp_path / place))["name"] == "Chinese"
+    # An archive cut short is for the rule that reads it to refuse: figures need none.
+    whole = (tmp_path / "mine.zip").read_bytes()
+    (tmp_path / "mine.zip").write_bytes(whole[: len(whole) // 2])
+    assert stated_language(str(tmp_path / "mine.zip")) == {}

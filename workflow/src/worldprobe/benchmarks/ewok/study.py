@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,7 @@ def prompt_file(name: str) -> Path:
 
 def stated_language(materials: str, password: str | None = None) -> dict[str, Any]:
     """What materials, a folder, its parent or a .zip, say of their language; nothing of English.
+    What is not there, or no archive, is refused by the rule that reads it: figures need no items.
 
     Raises:
         UserError: the password is missing or wrong.
@@ -92,7 +94,7 @@ def stated_language(materials: str, password: str | None = None) -> dict[str, An
     ('Chinese', {})
     """
     place = Path(materials_place(materials))
-    if not place.exists():  # which is said where the settings are read
+    if not place.is_dir() and not zipfile.is_zipfile(place):
         return {}
     archive = Archive(place, os.environ.get("WORLDPROBE_MATERIALS_PASSWORD", password))
     names = [name for name in archive.names if Path(name).name == "language.yml"]
