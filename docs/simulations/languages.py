@@ -1,5 +1,5 @@
 """What models know of the same pairs of concepts in several languages, and whether one model gains
-more by another than a second does. Prints numbers of docs/languages.md.
+more by another than a second does. Prints numbers of docs/appendix/languages.md.
 
     python docs/simulations/languages.py en=JUDGEMENTS es=... zh=...
 

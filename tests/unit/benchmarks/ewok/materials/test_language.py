@@ -20,7 +20,7 @@ from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.opened import ready_templates
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.benchmarks.ewok.scoring import item_queries, load_prompts
-from worldprobe.benchmarks.ewok.study import baselines, prompt_set, stated_language
+from worldprobe.benchmarks.ewok.study import baselines, language_in, prompt_set
 from worldprobe.benchmarks.ewok.workload import TEMPLATES
 from worldprobe.contracts import read_table, write_table
 from worldprobe.errors import UserError
@@ -213,7 +213,7 @@ def test_a_study_asks_in_the_language_and_has_no_english_baselines():
     study["ewok"]["materials"]["source"] = "builtin@3"
     assert prompt_set(study, "ewok") == "ewok"
     assert len(baselines(study)) == 4
-    assert stated_language("builtin@3") == {}
+    assert language_in("builtin@3").is_english
 
 
 def test_tables_state_the_language_and_english_states_nothing():
@@ -274,8 +274,17 @@ def test_a_study_knows_the_language_of_materials_in_an_archive_and_of_a_folder_a
             archive.write(file, f"config/{file.relative_to(folder)}")
     shutil.copytree(folder, tmp_path / "above" / "config")
     for place in ("mine.zip", "above"):
-        assert stated_language(str(tmp_path / place))["name"] == "Chinese"
+        assert language_in(str(tmp_path / place)).name == "Chinese"
     # An archive cut short is for the rule that reads it to refuse: figures need none.
     whole = (tmp_path / "mine.zip").read_bytes()
     (tmp_path / "mine.zip").write_bytes(whole[: len(whole) // 2])
-    assert stated_language(str(tmp_path / "mine.zip")) == {}
+    assert language_in(str(tmp_path / "mine.zip")).is_english
+
+
+@pytest.mark.parametrize("text", ["", "- zh", "language: [", "language: zh\ncapitol: true"])
+def test_a_broken_language_is_refused_when_a_study_is_planned(tmp_path, text):
+    """It was a traceback of PyYAML."""
+    (tmp_path / "contexts").mkdir()
+    (tmp_path / "language.yml").write_text(text)
+    with pytest.raises(UserError, match="language.yml"):
+        language_in(str(tmp_path))

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from worldprobe.archives import Archive
 from worldprobe.benchmark import Registry, Study
+from worldprobe.benchmarks.ewok.materials.language import ENGLISH, FILE, Language, read_language
 from worldprobe.benchmarks.ewok.vocabulary import is_prompted
 from worldprobe.models.registry import BASELINES, RELATEDNESS
 from worldprobe.paths import BUILTIN, EDITIONS, RESOURCES, edition, materials_place
+from worldprobe.settings.documents import parse_yaml
 
 #: Sets of prompts.
 PROMPTS = RESOURCES / "prompts"
@@ -83,33 +83,35 @@ def prompt_file(name: str) -> Path:
     )
 
 
-def stated_language(materials: str, password: str | None = None) -> dict[str, Any]:
-    """What materials, a folder, its parent or a .zip, say of their language; nothing of English.
-    What is not there, or no archive, is refused by the rule that reads it: figures need no items.
+def language_in(materials: str, password: str | None = None) -> Language:
+    """The language of materials: a folder, its parent or a .zip. Of what is not there, or no
+    archive, English: the rule that reads it refuses it, and figures need no items.
 
     Raises:
-        UserError: the password is missing or wrong.
+        UserError: the password is missing or wrong, or ``language.yml`` is.
 
-    >>> stated_language("builtin-zh")["name"], stated_language("builtin@1")
-    ('Chinese', {})
+    >>> language_in("builtin-zh").name, language_in("builtin@1").name
+    ('Chinese', 'English')
     """
     place = Path(materials_place(materials))
     if not place.is_dir() and not zipfile.is_zipfile(place):
-        return {}
+        return ENGLISH
     archive = Archive(place, os.environ.get("WORLDPROBE_MATERIALS_PASSWORD", password))
-    names = [name for name in archive.names if Path(name).name == "language.yml"]
-    return dict(yaml.safe_load(archive.read(min(names, key=len)))) if names else {}
+    names = [name for name in archive.names if Path(name).name == FILE]
+    if not names:
+        return ENGLISH
+    name = min(names, key=len)
+    return read_language(parse_yaml(f"{materials}, {name}", archive.read(name)))
 
 
-def _stated(study: Study) -> dict[str, Any]:
+def _language(study: Study) -> Language:
     materials = study["ewok"]["materials"]
-    return stated_language(materials["source"], materials.get("password"))
+    return language_in(materials["source"], materials.get("password"))
 
 
 def prompt_set(study: Study, name: str) -> str:
     """The prompts that a study asks by a name: the paper's are in the language of the materials."""
-    stated = _stated(study) if name == "ewok" else {}
-    return str(stated.get("prompts", name))
+    return _language(study).prompts if name == "ewok" else name
 
 
 #: Templates of a rehearsal: three of each domain of our own materials.
@@ -165,8 +167,7 @@ def baselines(study: Study) -> list[str]:
     package brings or trains, which know English alone.
     """
     chosen = study["ewok"]["baselines"]
-    stated = _stated(study)
-    if stated.get("language", "en") != "en":
+    if not _language(study).is_english:
         is_own = {"word2vec": chosen["word2vec"]["enabled"] and chosen["word2vec"]["vectors"]}
         is_own |= {"sentence_vectors": chosen["sentence_vectors"]}
         return [
