@@ -1,6 +1,5 @@
 """The road: every study of the repository, rehearsed to its last figure."""
 
-import os
 import shutil
 import subprocess
 import zipfile
@@ -13,28 +12,11 @@ import yaml
 
 from command_line import check_success, run
 from invented_release import toy_release
-from worldprobe.benchmarks import outputs, without_downloads
-from worldprobe.contracts import read_provenance
-from worldprobe.operations.settings import read_settings
-from worldprobe.operations.status import not_rehearsed
+from rehearsals import OURS, PAPER, check_complete, check_marks, check_paper
 
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 EXPERIMENTS = sorted(path.stem for path in (CONFIG / "experiments").glob("*.yaml"))
-#: A model of the paper's of each architecture; Gemma, MPT and Falcon are tuned to converse.
-ARCHITECTURES = ["gpt2_xl", "phi_1", "gemma_1.1_2b", "mpt_7b_chat", "falcon_7b_instruct"]
-ARCHITECTURES += ["Mistral_7B", "Mixtral_8x7B", "Llama_3_70B"]
-#: Materials of ours in the place of the official ones.
-OURS = {"materials": {"source": "builtin", "compat": False, "release_filter": False}}
-#: One template of each domain in two versions, asked in three of the nine ways.
-FEW_ITEMS = {
-    "items": {"limit": 13, "versions": "0-1"},
-    "eval_types": ["logprobs", "likert_free_two", "choice_constrained_two"],
-}
-#: Trials of ours in the place of the released ones, asked of one model and one rule.
-FEW_TRIALS = {"released": None, "sets": ["test", "ood-size"], "problems": [], "per_cell": 1}
-FEW_TRIALS |= {"models": ["GPT4"], "controls": ["rule_random"]}
-WITHOUT_R = {"mixed_model": {"enabled": False}}
 ARCHIVE = Path("resources/downloads/ewok-config.zip")
 RELEASE = Path("resources/downloads/worldsense/data/worldsense")
 
@@ -48,56 +30,23 @@ def rehearse(
     """
 
     def call(file: Path, folder: Path = tmp_path, **changes: object) -> Path:
-        if len(reduced) > 1:  # there is no R
-            changes = {**changes, "ewok": {**changes.get("ewok", {}), **WITHOUT_R}}  # type: ignore[dict-item]
         more = folder / "more.yaml"
         more.write_text(yaml.safe_dump({"rehearsal": True, **changes}))
-        files = (file, more)
+        files = (file, more, *reduced[1:])
         done = snakemake(folder, "--show-failed-logs", "--keep-going", configuration=files)
         check_success(done)
         assert "Nothing to be done" in snakemake(folder, "--dry-run", configuration=files).stdout
-        merged: dict[str, object] = {}
-        from worldprobe.settings.study import merge
-
-        for path in files:
-            merged = merge(merged, yaml.safe_load(path.read_text()))
-        here = Path.cwd()
-        try:
-            os.chdir(folder)
-            found = read_settings(merged, [], {})
-            study = without_downloads(found.study, not_rehearsed(found.study))
-        finally:
-            os.chdir(here)
-        left = [path for path in outputs(study, found.registry) if "/rehearsal/" in path]
-        assert left
-        assert [path for path in left if not (folder / path).exists()] == []
-        return folder / "results" / "rehearsal" / str(merged["study"])
+        return check_complete(folder, files)
 
     return call
 
 
-def check_marks(results: Path) -> None:
-    """Everything says that it is a rehearsal's."""
-    tables = sorted(results.rglob("*.parquet"))
-    assert tables
-    assert [path for path in tables if not read_provenance(path).details.get("rehearsal")] == []
-    for page in (results / "report.html", *results.glob("items.html")):
-        assert "This is a rehearsal" in page.read_text()
-    for shown in (*results.glob("*/figures/*.svg"), *results.glob("*/[ft]*/*.csv")):
-        assert "rehearsal" in shown.read_text()
-
-
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_papers_configuration_is_rehearsed_to_its_last_figure(
     rehearse: Callable[..., Path],
 ) -> None:
-    changes = {"models": ARCHITECTURES, "ewok": OURS | FEW_ITEMS, "report": {"notebooks": []}}
-    changes["worldsense"] = FEW_TRIALS
-    results = rehearse(CONFIG / "paper.yaml", **changes)
-    check_marks(results)
-    assert len(list(results.glob("ewok/figures/*.svg"))) >= 8
-    assert len(list(results.glob("ewok/tables/*.csv"))) >= 14
-    assert not (results.parent / "models").exists(), "a model was fetched"
+    """As ``test_slurm.py`` does by the profile."""
+    check_paper(rehearse(CONFIG / "paper.yaml", **PAPER))
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ import pytest
 import yaml
 
 from command_line import check_success
+from rehearsals import PAPER, check_complete, check_paper
 from worldprobe.contracts import read_table
 from worldprobe.operations.settings import StudySettings, read_settings
 from worldprobe.settings import merge, read_registry, read_yaml
@@ -490,32 +491,19 @@ def test_a_series_in_several_jobs_has_the_curves_of_one_job(
         pd.testing.assert_frame_equal(split, whole)
 
 
-def test_a_rehearsal_of_both_papers_goes_through_slurm_to_its_report(
-    slurm: Any, repository: Path, tmp_path: Path
+def test_a_rehearsal_of_both_papers_goes_through_slurm_to_its_last_figure(
+    slurm: Any, repository: Path, tmp_path: Path, reduced: tuple[Path, ...]
 ) -> None:
     study = Study(tmp_path, repository, slurm)
     del study.environment["BASH_ENV"]  # the real commands
-    changes = {
-        "rehearsal": True,
-        "models": ["gpt2_xl", "gemma_1.1_2b"],
-        "report": {"notebooks": []},
-        "ewok": {
-            "materials": {"source": "builtin", "compat": False, "release_filter": False},
-            "eval_types": ["logprobs", "likert_constrained_two", "choice_constrained_two"],
-            "mixed_model": {"enabled": False},
-        },
-        "worldsense": {"released": None, "sets": ["test"], "models": ["GPT4", "Llama2-chat-70B"]},
-    }
-    (tmp_path / "more.yaml").write_text(yaml.safe_dump(changes))
-    study.configuration = [
-        str(repository / "config" / "paper.yaml"),
-        str(tmp_path / "more.yaml"),
-    ]
+    more = tmp_path / "more.yaml"
+    more.write_text(yaml.safe_dump({"rehearsal": True, **PAPER}))
+    files = (repository / "config" / "paper.yaml", more, *reduced[1:])
+    study.configuration = list(map(str, files))
     done = study.run("all")
     check_success(done)
     submitted = set(re.findall(r"SLURM jobid \d+ \(log: \S*/rule_(\w+)/", done.stderr))
     assert {"score", "ask"} <= submitted
     assert not {"ask_server", "make_stand_ins"} & submitted
-    results = tmp_path / "results" / "rehearsal" / "paper"
-    assert "This is a rehearsal" in (results / "report.html").read_text()
-    assert list(results.glob("worldsense/responses/test/cot/GPT4.parquet"))
+    check_paper(check_complete(tmp_path, files))
+    assert "Nothing to be done" in study.run("all", "--dry-run").stdout

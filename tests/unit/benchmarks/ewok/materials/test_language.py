@@ -286,5 +286,5 @@ def test_a_broken_language_is_refused_when_a_study_is_planned(tmp_path, text):
     """It was a traceback of PyYAML."""
     (tmp_path / "contexts").mkdir()
     (tmp_path / "language.yml").write_text(text)
-    with pytest.raises(UserError, match="language.yml"):
+    with pytest.raises(UserError, match=r"language\.yml"):
         language_in(str(tmp_path))
