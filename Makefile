@@ -32,7 +32,7 @@ test-all: python
 	.venv/bin/pytest -n auto --maxprocesses 4 -m "not slurm"
 	$(MAKE) test-inspect
 
-# The papers' configuration to its last figure, and what takes seconds: studies, archives, simulations.
+# What takes seconds: studies, archives, simulations.
 test-long: python
 	@envs/install-r || true
 	.venv/bin/pytest -n auto --maxprocesses 4 -m long -o cache_dir=.pytest_cache/$@ $(AGAIN)

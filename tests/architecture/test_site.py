@@ -16,6 +16,8 @@ from worldprobe.cli.parsing import commands as commands_of
 from worldprobe.report.results import Result
 from worldprobe.settings.study import SharedSettings
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip(
     "mkdocs", reason="mkdocs is not installed (pinned in envs/requirements-dev.txt)"
 )
@@ -46,7 +48,6 @@ def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.long
 def test_every_page_is_in_the_menu(site: Path, repository: Path) -> None:
     menu = (site / "index.html").read_text()
     pages = [path.stem for path in (repository / "docs").rglob("*.md")] + [

@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "workflow" / "src"
 #: Tokens, and lines of rules: what is measured, and two per cent.
-BOUNDS = {"worldprobe": 352_300, "packages": 556_600, "tests": 347_200, "rules": 1_917}
+BOUNDS = {"worldprobe": 352_300, "packages": 556_600, "tests": 354_000, "rules": 1_917}
 _SKIPPED = {
     tokenize.COMMENT,
     tokenize.NL,

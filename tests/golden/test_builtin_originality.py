@@ -50,6 +50,7 @@ def runs_of_four(found: set[str]) -> set[tuple[str, ...]]:
     return {tuple(words[i : i + 4]) for words in split for i in range(len(words) - 3)}
 
 
+@pytest.mark.long
 def test_no_context_and_no_sentence_of_one_coincides(templates):
     ours, official = (sentences(frame, "context1", "context2") for frame in templates)
     n_same = len(ours & official)

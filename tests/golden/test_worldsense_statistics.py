@@ -103,6 +103,7 @@ def test_every_printed_digit_of_four_tables_comes_out(
     assert n_printed == 594 + 6  # Tables 6, 10 and 11; Table 2
 
 
+@pytest.mark.long
 def test_corrected_gold_answers_move_one_problem_only(
     statistics: pd.DataFrame, questions: Questions, series: list[AnswerSeries]
 ) -> None:

@@ -307,6 +307,7 @@ def _is_covered(line: Line2D, axes: Any) -> bool:
     "change", [pd.DataFrame.copy, uneven, with_ranges], ids=["equal", "by chance", "ranges"]
 )
 @pytest.mark.parametrize(("home", "display"), displays("figure"))
+@pytest.mark.long
 def test_a_picture_of_numbers_without_interval_claims_nothing(home, display, change):
     style.apply_settings()
     try:
@@ -323,6 +324,7 @@ def test_a_picture_of_numbers_without_interval_claims_nothing(home, display, cha
 
 @pytest.mark.parametrize("change", [pd.DataFrame.copy, uneven], ids=["equal", "by chance"])
 @pytest.mark.parametrize(("home", "display"), displays("table"))
+@pytest.mark.long
 def test_a_table_of_numbers_without_interval_prints_dashes(home, display, change):
     sheet = build(home, display, change)
     if display.name in OF_PAPER:

@@ -17,6 +17,8 @@ import yaml
 from command_line import check_success
 from worldprobe import code_digest, methods
 
+pytestmark = pytest.mark.long
+
 Jobs = Callable[..., Counter[str]]
 #: Rules that train or ask models, and what makes what these read.
 EXPENSIVE = {
@@ -118,7 +120,6 @@ def edited(clone: Path) -> Callable[[str, str, str], None]:
         os.utime(path, ns=(date, date))
 
 
-@pytest.mark.long
 def test_a_finished_study_does_nothing(planned: Jobs) -> None:
     assert not planned()
 

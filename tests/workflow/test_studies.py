@@ -218,6 +218,7 @@ EXPERIMENTS = sorted((Path(__file__).parents[2] / "config" / "experiments").glob
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+@pytest.mark.long
 def test_every_experiment_plans_a_study_of_its_own(experiment: Snakemake, path: Path) -> None:
     run = experiment(path.stem)
     found = planned(run)

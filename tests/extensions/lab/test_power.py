@@ -128,6 +128,7 @@ def found_after_pretest(differences, cluster, version):
 @pytest.mark.parametrize("n_versions", [2, 3, 5])
 @pytest.mark.parametrize("sd_version", [0.0, 0.03])
 @pytest.mark.parametrize("sizes", [np.full(28, 6), np.repeat([1, 2, 5, 16], 7)])
+@pytest.mark.long
 def test_the_power_with_own_fillings_is_that_after_the_test_of_versions(
     n_versions, sd_version, sizes
 ):

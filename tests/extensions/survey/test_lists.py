@@ -99,6 +99,7 @@ def test_nobody_sees_a_unit_twice(built, name) -> None:
 
 
 @pytest.mark.parametrize("way", ["likert", "choice"])
+@pytest.mark.long
 def test_by_default_nobody_sees_two_questions_of_a_template_or_an_item(builtin_items, way) -> None:
     layout = study_settings.Lists()
     lists = build_lists(
@@ -114,6 +115,7 @@ def test_by_default_nobody_sees_two_questions_of_a_template_or_an_item(builtin_i
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.long
 def test_lists_of_the_builtin_items_are_balanced_within_the_stated_bounds(built, name) -> None:
     balance = built[name].balance
     assert (balance.n_high - balance.n_low).abs().max() <= 1

@@ -232,6 +232,7 @@ def test_a_sub_item_that_nobody_rated_has_no_rating(study) -> None:
 
 @pytest.mark.parametrize("differ", [0.0, 0.15])
 @pytest.mark.parametrize("accuracy", [0.8, 0.95])
+@pytest.mark.long
 def test_intervals_of_accuracy_have_their_coverage_also_where_people_differ(
     accuracy: float, differ: float, measurement
 ) -> None:

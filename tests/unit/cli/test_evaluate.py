@@ -96,6 +96,7 @@ def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
     assert len(result["checkpoint_digest"]) == 64
 
 
+@pytest.mark.long
 def test_a_result_says_where_versions_differ_and_pairs_are_few(evaluated, tmp_path):
     tables = [evaluated / "ewok" / f"{name}.parquet" for name in ("items", "target_scores")]
     summaries = read_table(evaluated / "ewok" / "summaries.parquet", Summaries)

@@ -80,6 +80,7 @@ def test_evaluate_finds_the_kind_in_the_checkpoint(
     assert "does not continue a text" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_the_result_of_an_evaluation_states_kind_and_measure(work: Path) -> None:
     from worldprobe.benchmarks.ewok.evaluation import collect_evaluation
 

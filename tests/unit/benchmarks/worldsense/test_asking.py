@@ -372,6 +372,7 @@ def test_the_other_rules_have_the_accuracy_and_bias_that_they_must_have(asked: P
     assert 0.5 < accuracy < 0.95
 
 
+@pytest.mark.long
 def test_a_rule_that_never_chains_two_clauses_is_right_about_most_trials(asked: Path) -> None:
     """Of three entities, counting mentions is enough for nearly all; what single clauses and
     words say is less.

@@ -263,6 +263,7 @@ def largest_lean(trials: pd.DataFrame) -> float:
 
 
 @pytest.mark.parametrize("problem", NORMAL)
+@pytest.mark.long
 def test_nothing_that_is_seen_of_a_rendered_text_of_size_five_tells_the_answer(
     problem: str,
 ) -> None:

@@ -59,6 +59,7 @@ NOT_AUDITED = {"ood-size-hard", "train-100k", "train-1m", "memorisation"}
 
 
 @pytest.mark.parametrize("name", [name for name in PLANS if name not in NOT_AUDITED])
+@pytest.mark.long
 def test_gold_answers_are_right_by_an_audit_and_balanced(name: str) -> None:
     trials = make_trials(name, per_cell=1, sizes=[6] if name == "ood-size-motion" else [])
     audit = audit_trials(trials, name)

@@ -69,6 +69,7 @@ OF_NO_RELATION = set(_LITTLE.split())
 @pytest.mark.parametrize(
     ("version", "name"), [(version, name) for version, sets in DIGESTS.items() for name in sets]
 )
+@pytest.mark.long
 def test_a_version_is_made_again_to_the_byte(version: int, name: str) -> None:
     columns = make_trials(name, version=version, per_cell=1).drop(
         columns="moment"

@@ -49,6 +49,7 @@ def shared_fillings(n_versions, sd_version, sd_pair=0.4, n_models=2, n_templates
 
 
 @pytest.mark.parametrize("n_versions", [2, 3, 5])
+@pytest.mark.long
 def test_versions_that_favour_one_model_are_not_taken_for_its_merit(n_versions):
     rows = shared_fillings(n_versions, 0.3, n_models=20)
     wanted = "grouping == 'overall'"

@@ -145,6 +145,7 @@ def test_the_check_finds_neither_errors_nor_warnings():
 
 
 @pytest.mark.parametrize("edition", EARLIER)
+@pytest.mark.long
 def test_earlier_editions_and_their_items_stay_as_they_are(edition, tmp_path):
     out = tmp_path / "items.parquet"
     assert main(f"items build {edition} --versions 0 --out {out}".split()) == 0

@@ -89,6 +89,7 @@ def test_sex_and_origin_of_an_agent_go_with_no_version_domain_design_feature_or_
         )  # A fifth of the items: chance alone goes further.
 
 
+@pytest.mark.long
 def test_each_version_of_a_domain_has_the_four_groups_of_names_equally_often_up_to_restrictions(
     items, materials
 ):

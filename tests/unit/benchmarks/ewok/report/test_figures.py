@@ -96,6 +96,7 @@ def test_the_dots_intervals_and_ticks_of_the_domain_panels_are_the_rows_of_the_c
     assert len(figure.axes) == frame.panel.nunique() == 12
 
 
+@pytest.mark.long
 def test_the_domain_panels_hold_the_numbers_of_the_summaries(paper_study):
     frame = tidy_of("accuracy_by_domain", paper_study)
     summaries = paper_study.summaries
