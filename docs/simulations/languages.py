@@ -6,7 +6,7 @@ more by another than a second does. Prints numbers of docs/appendix/languages.md
 A file of judgements of each language has the same models, on the same versions. A pair of concepts
 is linked by its domain and the names of its concepts; its mean is over its items. The difference of
 differences, of two models in two languages, is over the pairs of concepts that both languages have,
-each weighed alike.
+each weighed alike; means are over those that all have.
 """
 
 import argparse
@@ -54,14 +54,15 @@ def main() -> None:
     for metric in COMPARED:
         means = {language: pair_means(rows, metric) for language, rows in tables.items()}
         shared = set.intersection(*(set(table.index) for table in means.values()))
-        means = {language: table.loc[sorted(shared)] for language, table in means.items()}
         models = list(next(iter(means.values())).columns)
         for language, table in means.items():
+            table = table.loc[sorted(shared)]
             for model in models:
                 print(f"{metric}, {language}, {model} - 0.5: {estimate(table[model] - 0.5)}")
             for a, b in combinations(models[::-1], 2):
                 print(f"{metric}, {language}, {a} - {b}: {estimate(table[a] - table[b])}")
         for (first, x), (second, y) in combinations(means.items(), 2):
+            x, y = x.align(y, join="inner")
             for a, b in combinations(models[::-1], 2):
                 gain = (y[a] - y[b]) - (x[a] - x[b])
                 print(f"{metric}, ({a} - {b}) in {second} - in {first}: {estimate(gain)}")

@@ -11,6 +11,9 @@ agreement: {kind: [a, b], count: [one, many]}
 forms:
   ze: "(ze/zes|zu/zus) {item}"
   one: "one {measure}{item}"
+  acc: "{kind}"
+  n: "{item}n"
+  measured: "{measure} {item}"
 faults: {'\\[ze \\w+\\] is \\w+o$': "Write both."}
 """
 FILLERS = "item,kind,count,measure\n" + "".join(
@@ -42,6 +45,8 @@ def problems_of(garden):
         "[agent1] {CONCEPT} [ze object1], big(o/os|a/as)",
         "[agent1] {CONCEPT} [big(o|a) object1:count=one]",
         "[agent1] {CONCEPT} [ze object1], they fall(s/)",
+        "[agent1] {CONCEPT} [acc object1] with [n object2]",
+        "[agent1] {CONCEPT} [measured object1] for zu [agent2]",
     ],
 )
 def test_what_agrees_passes(problems_of, pattern):
@@ -51,13 +56,17 @@ def test_what_agrees_passes(problems_of, pattern):
 @pytest.mark.parametrize(
     ("pattern", "problem"),
     [
-        ("[agent1] {CONCEPT} [zo object1]", 'there is no form "zo"; there are ze, one.'),
+        (
+            "[agent1] {CONCEPT} [zo object1]",
+            'there is no form "zo"; there are ze, one, acc, n, measured.',
+        ),
         ("[agent1] {CONCEPT} [ze agent2] and [object1]", "has no column kind"),
         ("[agent1] {CONCEPT} [object1], big(o|a)", "is for one alone"),
         ("[agent1] {CONCEPT} ze [object1]", '"ze " is typed before the slot [object1]'),
         ("[agent1] {CONCEPT} zus [ze object1]", '"zus " is typed before the slot [ze object1]'),
         ("[agent1] {CONCEPT} one [object1]", '"one " is typed before'),
         ("[agent1] {CONCEPT} one bit[object1]", '"one bit" is typed before'),
+        ("[agent1] {CONCEPT} [ze object1] big(o|a", "in no brackets"),
         ("Big(o|a) is [object1], and [agent1] {CONCEPT}", "stands before all slots"),
     ],
 )

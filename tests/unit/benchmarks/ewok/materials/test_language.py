@@ -19,6 +19,7 @@ from worldprobe.benchmarks.ewok.materials.language import Language, language_of
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.opened import ready_templates
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
+from worldprobe.benchmarks.ewok.materials.slots import sentence
 from worldprobe.benchmarks.ewok.scoring import item_queries, load_prompts
 from worldprobe.benchmarks.ewok.study import baselines, language_in, prompt_set
 from worldprobe.benchmarks.ewok.workload import TEMPLATES
@@ -122,7 +123,7 @@ def test_a_language_is_refused_by_line_when_a_key_is_unknown(foreign):
     ("materials", "target", "context"),
     [
         (SPANISH, r"^[A-ZÁÉÍÓÚÑ][\w ,]*[a-zñáéíóú]\.$", r"\.$"),
-        (CHINESE, r"^[\u4e00-\u9fff，]+。$", r"[^ ]。$"),
+        (CHINESE, r"^[\u4e00-\u9fff，]+。$", r"[^ ][。”]$"),
     ],
 )
 def test_our_materials_read_as_sentences_of_their_language(materials, target, context):
@@ -281,10 +282,69 @@ def test_a_study_knows_the_language_of_materials_in_an_archive_and_of_a_folder_a
     assert language_in(str(tmp_path / "mine.zip")).is_english
 
 
-@pytest.mark.parametrize("text", ["", "- zh", "language: [", "language: zh\ncapitol: true"])
-def test_a_broken_language_is_refused_when_a_study_is_planned(tmp_path, text):
-    """It was a traceback of PyYAML."""
+STATED = "language: xx\nname: Gardenese\n"
+KINDS = STATED + "agreement: {kind: [a, b]}\nforms: {"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "keys and values"),
+        ("- zh", "keys and values"),
+        ("language: [", "not valid YAML"),
+        (STATED + "capitol: true", 'did you mean "capital"'),
+        ("name: Gardenese", "language: is missing"),
+        ("language: xx", "name: is missing"),
+        (STATED + "ends: ' '", "ends"),
+        (STATED + "spelling: {e: '\\2'}", "invalid group reference"),
+        (STATED + "spelling: {'': x}", "between any two letters"),
+        (KINDS + "'ze ze': '{item}'}", "no name of a form"),
+        (KINDS + "ze: '(ze|zu {item}'}", 'has a "("'),
+        (KINDS + "ze: 'ze { item }'}", 'has a "{"'),
+        (KINDS + "ze: '(ze|zu|zy) {item}'}", "3 alternatives by | for 2"),
+        (KINDS + "ze: '(ze/zes) {item}'}", "2 alternatives by / for 1"),
+        (STATED + "agreement: {kind: [a, b, c]}\nforms: {ze: '(ze|zu) {item}'}", "kind=c"),
+    ],
+)
+def test_a_broken_language_is_refused_by_line_when_a_study_is_planned(tmp_path, text, problem):
+    """Some were tracebacks, others nonsense in the items, or English without a word."""
     (tmp_path / "contexts").mkdir()
+    (tmp_path / "contexts" / "context-a-b.yml").touch()
     (tmp_path / "language.yml").write_text(text)
-    with pytest.raises(UserError, match=r"language\.yml"):
+    with pytest.raises(UserError) as refused:
         language_in(str(tmp_path))
+    assert problem in str(refused.value)
+    assert "language.yml" in refused.value.where
+
+
+def test_a_language_of_something_else_in_the_folder_is_not_that_of_the_materials(foreign, tmp_path):
+    """English items were asked with Spanish prompts, and lost their baselines."""
+    shutil.copytree(EDITIONS["builtin-zh"], tmp_path / "mine", ignore=lambda *_: ["language.yml"])
+    (tmp_path / "mine" / "drafts").mkdir()
+    (tmp_path / "mine" / "drafts" / "language.yml").write_text(INVENTED)
+    assert language_in(str(tmp_path / "mine")).is_english
+    foreign.with_("language.yaml", INVENTED)
+    materials = foreign.read()
+    assert [p for p in materials.problems if p.place.file == "language.yaml" and p.is_error]
+
+
+def test_items_without_prompts_of_their_language_are_not_asked_in_english(foreign, tmp_path):
+    with pytest.raises(UserError, match="names no prompts for Gardenese"):
+        foreign.read().rules.language.prompt_set("ewok")
+    assert foreign.read().rules.language.prompt_set("mine.yaml") == "mine.yaml"
+    study = {"ewok": {"materials": {"source": str(foreign.folder)}}}
+    foreign.with_("language.yml", INVENTED + "prompts: ewok_xx\n").write()
+    with pytest.raises(UserError, match="there is no ewok_xx in resources/prompts"):
+        prompt_set(study, "ewok")
+
+
+@pytest.mark.parametrize(
+    ("language", "written", "said"),
+    [
+        (CHINESE, "她说：“好。”", "她说：“好。”"),
+        (CHINESE, "她说“好”", "她说“好”。"),
+        (SPANISH, "¿está rota? no", "¿Está rota? No."),
+    ],
+)
+def test_a_sentence_ends_once_and_begins_behind_its_marks(language, written, said):
+    assert sentence(written, language.rules.language) == said

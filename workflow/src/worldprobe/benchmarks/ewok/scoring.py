@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 import pandas as pd
 from pydantic import Field
 
-from worldprobe.benchmarks.ewok.materials.language import language_of
+from worldprobe.benchmarks.ewok.materials.language import PAPER, language_of
 from worldprobe.benchmarks.ewok.study import PROMPTS, prompt_file
 from worldprobe.benchmarks.ewok.vocabulary import Way, joint, normalize_text
 from worldprobe.contracts import read_provenance
@@ -40,7 +40,6 @@ from worldprobe.models.engine import (
 from worldprobe.settings.blocks import Block, Distinct, Finding, absent, parse
 from worldprobe.settings.documents import read_yaml
 
-PAPER = "ewok"
 SLOT = r"\{(\w+)\}"
 #: Two blank lines before a heading.
 GAP = "\n\n\n"
@@ -177,8 +176,11 @@ def load_prompts(name: str = PAPER) -> dict[str, Prompt]:
 def prompts_of(items: Path | str, name: str) -> str:
     """The set of prompts that items are asked by: where the paper's are named, those of the items'
     language.
+
+    Raises:
+        UserError: the language states no prompts.
     """
-    return language_of(read_provenance(Path(items)).details).prompts if name == PAPER else name
+    return language_of(read_provenance(Path(items)).details).prompt_set(name)
 
 
 ITEM_COLUMNS = ["item_id", "context1", "context2", "target1", "target2"]

@@ -11,7 +11,8 @@ from typing import Any
 from worldprobe.archives import Archive
 from worldprobe.benchmark import Registry, Study
 from worldprobe.benchmarks.ewok.materials.language import ENGLISH, FILE, Language, read_language
-from worldprobe.benchmarks.ewok.vocabulary import is_prompted
+from worldprobe.benchmarks.ewok.vocabulary import PASSWORD_HINT, PASSWORD_VARIABLE, is_prompted
+from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES, RELATEDNESS
 from worldprobe.paths import BUILTIN, EDITIONS, RESOURCES, edition, materials_place
 from worldprobe.settings.documents import parse_yaml
@@ -96,11 +97,11 @@ def language_in(materials: str, password: str | None = None) -> Language:
     place = Path(materials_place(materials))
     if not place.is_dir() and not zipfile.is_zipfile(place):
         return ENGLISH
-    archive = Archive(place, os.environ.get("WORLDPROBE_MATERIALS_PASSWORD", password))
-    names = [name for name in archive.names if Path(name).name == FILE]
-    if not names:
+    archive = Archive(place, os.environ.get(PASSWORD_VARIABLE, password), PASSWORD_HINT)
+    inside = (name for name in archive.names if "contexts/" in name)
+    name = f"{next(inside, '').rpartition('contexts/')[0]}{FILE}"
+    if name not in archive.names:
         return ENGLISH
-    name = min(names, key=len)
     return read_language(parse_yaml(f"{materials}, {name}", archive.read(name)))
 
 
@@ -110,8 +111,16 @@ def _language(study: Study) -> Language:
 
 
 def prompt_set(study: Study, name: str) -> str:
-    """The prompts that a study asks by a name: the paper's are in the language of the materials."""
-    return _language(study).prompts if name == "ewok" else name
+    """The prompts that a study asks by a name: the paper's are in the language of the materials.
+
+    Raises:
+        UserError: the language states none, or a file that is not there.
+    """
+    chosen = _language(study).prompt_set(name)
+    if chosen != name and not prompt_file(chosen).is_file():
+        problem = f"prompts: there is no {chosen} in resources/prompts, and no such file."
+        raise UserError(FILE, problem, "Write it (CONTRIBUTING.md), or correct the name.")
+    return chosen
 
 
 #: Templates of a rehearsal: three of each domain of our own materials.

@@ -81,6 +81,14 @@ _FIXED_SPACE = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f]")
 _FULL_WIDTH_END = re.compile(r"[\u3000-\u303f\uff00-\uffef][”’]*$")
 
 
+#: The variable that states the password of materials, and how it is said.
+PASSWORD_VARIABLE = "WORLDPROBE_MATERIALS_PASSWORD"
+PASSWORD_HINT = (
+    f"Set {PASSWORD_VARIABLE}, or materials.password; for EWoK's own materials, their README"
+    " states it."
+)
+
+
 def joint(context: str) -> str:
     """What stands between a context and a target, and belongs to the target: a blank, or, behind a
     full-width stop as Chinese has it, nothing.

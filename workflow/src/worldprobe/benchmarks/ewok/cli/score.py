@@ -177,7 +177,7 @@ def read_conditions(
     )
     conditions = []
     for path, (name, swap, chat, thoughts, limit) in zip(paths, per_table, strict=True):
-        name = prompts_of(path, name)
+        name = prompts_of(path, name) if paradigms else name
         prompts = load_prompts(name)
         for paradigm in sorted(set(paradigms) - set(prompts)):
             raise UserError(

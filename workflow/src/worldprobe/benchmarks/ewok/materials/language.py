@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -20,6 +21,10 @@ FILE = "language.yml"
 CHOICE = re.compile(r"\(([^()\[\]{}]*[|/][^()\[\]{}]*)\)")
 _COLUMN = re.compile(r"\{(\w+)\}")
 _SIGNS = "|/"
+#: Behind a sentence's end, which may be that of what somebody says.
+_CLOSING = "\"'”’»」』"
+#: The paper's set of prompts.
+PAPER = "ewok"
 
 
 class Language(Block):
@@ -28,10 +33,10 @@ class Language(Block):
     language: Annotated[str, Field(pattern="^[a-z]{2,3}$")] = "en"
     """Its code, as wordfreq has it."""
 
-    name: str = "English"
+    name: Annotated[str, Field(pattern=r"\S")] = "English"
     """Its name in English."""
 
-    ends: Annotated[str, Field(min_length=1)] = ".!?"
+    ends: Annotated[str, Field(pattern=r"^\S+$")] = ".!?"
     """What may end a sentence; one without gets the first of these. Behind a full-width one stands
     no blank."""
 
@@ -41,7 +46,9 @@ class Language(Block):
     negations: list[str] = []
     """Words that make two contexts a negation of each other."""
 
-    agreement: Annotated[dict[str, list[str]], Field(max_length=2)] = {}
+    agreement: Annotated[
+        dict[str, Annotated[list[str], Field(min_length=1)]], Field(max_length=2)
+    ] = {}
     """Columns of fillers, and their values in the order in which alternatives are written; | stands
     between those for the values of the first column, and / for the second."""
 
@@ -56,19 +63,54 @@ class Language(Block):
     """Regular expression that no sentence of the materials, with its slots in square brackets, may
     contain -> what to write."""
 
-    prompts: str = "ewok"
+    prompts: str = PAPER
     """The prompts that are asked where no others are named."""
 
     __hash__ = object.__hash__  # one that is read is never changed
 
     def findings(self) -> Iterator[Finding]:
-        """Expressions that cannot be read."""
+        """What is not stated, and expressions and forms that cannot be read."""
+        for key in ("language", "name"):
+            if key not in self.model_fields_set:
+                yield (key,), "is missing.", "State it, as in `language: de` and `name: German`."
         for key in ("spelling", "faults"):
-            for pattern in getattr(self, key):
+            for pattern, text in getattr(self, key).items():
                 try:
-                    re.compile(pattern)
-                except re.error as error:
-                    yield (key, pattern), f"is no regular expression ({error}).", "Correct it."
+                    re.compile(pattern).sub(text if key == "spelling" else "", "")
+                except (re.error, IndexError) as error:
+                    yield (key, pattern), f"cannot be read ({error}).", "Correct it."
+                if not pattern:
+                    yield (key, pattern), "finds what is between any two letters.", "Remove it."
+        for form, text in self.forms.items():
+            if problem := self._problem_of(form, text):
+                yield ("forms", form), *problem
+
+    def _problem_of(self, form: str, text: str) -> tuple[str, str] | None:
+        if re.search(r"[\s\[\]{}()|/:=]", form):
+            return "is no name of a form.", "Write one word of letters."
+        if left := re.search(r"[(){}|]", _COLUMN.sub("", CHOICE.sub("", text))):
+            fix = "Write alternatives as in (el|la), and columns as in {item}."
+            return f'has a "{left[0]}" that belongs to nothing.', fix
+        known = [*self.agreement.values(), [""], [""]][:2]
+        for choice in CHOICE.findall(text):
+            parts = choice.split("|")
+            counts = (len(parts), max(part.count("/") + 1 for part in parts))
+            for count, sign, values in zip(counts, _SIGNS, known, strict=True):
+                if count > len(values):
+                    fix = "State columns and their values in agreement, or take some out."
+                    return (
+                        f"has {count} alternatives by {sign} for {len(values)} of its values.",
+                        fix,
+                    )
+        signs = zip(_SIGNS, known, strict=True)
+        asked = [values if sign in text else values[:1] for sign, values in signs]
+        for chosen in product(*asked):
+            cells = dict.fromkeys(_COLUMN.findall(text), "x")
+            try:
+                self.say(form, "a filler", cells | dict(zip(self.agreement, chosen, strict=False)))
+            except UserError as error:
+                return error.problem, error.fix
+        return None
 
     @property
     def is_english(self) -> bool:
@@ -77,16 +119,36 @@ class Language(Block):
 
     def details(self) -> dict[str, Any]:
         """What tables made of the materials state of it; nothing for plain English."""
-        stated = self.model_dump(exclude_defaults=True)
+        stated = self.model_dump(exclude_unset=True)
         return {"language": stated} if stated else {}
 
     def sentence(self, text: str) -> str:
         """The text as this language spells it, with an end."""
         for pattern, spelt in self.spelling.items():
             text = re.sub(pattern, spelt, text)
-        if not text.endswith(tuple(self.ends)):
-            text += self.ends[0]
-        return text
+        said = text if self.is_english else text.rstrip(_CLOSING)
+        return text if said.endswith(tuple(self.ends)) else text + self.ends[0]
+
+    def prompt_set(self, name: str) -> str:
+        """The set of prompts that is asked by a name: the paper's are those of the language.
+
+        Raises:
+            UserError: the paper's are named, which are English, and the language states none.
+        """
+        if name != PAPER or self.is_english:
+            return name
+        if "prompts" not in self.model_fields_set:
+            problem = f"names no prompts for {self.name}, and the paper's are English."
+            fix = "State prompts:, the file of resources/prompts or a path, or name a set yourself."
+            raise UserError(FILE, problem, fix)
+        return self.prompts
+
+    def needs(self, form: str) -> set[str]:
+        """The columns of a filler that a form reads, besides its text."""
+        text = self.forms[form]
+        choices = "".join(CHOICE.findall(text))
+        agreeing = {c for sign, c in zip(_SIGNS, self.agreement, strict=False) if sign in choices}
+        return {*_COLUMN.findall(text), *agreeing} - {"item"}
 
     def say(self, form: str, item: str, columns: Mapping[str, str]) -> str:
         """What a slot with a form says: the filler as it needs it, or a word that agrees with it.

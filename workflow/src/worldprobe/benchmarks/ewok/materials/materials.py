@@ -33,6 +33,7 @@ from worldprobe.benchmarks.ewok.materials.fillers import FillerClass, read_fille
 from worldprobe.benchmarks.ewok.materials.language import FILE as LANGUAGE
 from worldprobe.benchmarks.ewok.materials.language import read_language
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
+from worldprobe.benchmarks.ewok.vocabulary import PASSWORD_HINT
 from worldprobe.commented_csv import COMMENT, read_frame
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.settings.documents import Keys, Source, find_decomposed, parse_yaml
@@ -40,13 +41,17 @@ from worldprobe.settings.documents import Keys, Source, find_decomposed, parse_y
 if TYPE_CHECKING:
     import pandas as pd
 
-PASSWORD_VARIABLE = "WORLDPROBE_MATERIALS_PASSWORD"
-_PASSWORD_HINT = (
-    f"Set {PASSWORD_VARIABLE}, or materials.password; for EWoK's own materials, their README"
-    " states it."
-)
 #: Folders and the file of the layout; nothing else there is read, or moves the digest.
-_FOLDERS = ("concepts", "contexts", "families", "fillers", "targets", "utils", LANGUAGE)
+_FOLDERS = (
+    "concepts",
+    "contexts",
+    "families",
+    "fillers",
+    "targets",
+    "utils",
+    LANGUAGE,
+    "language.yaml",
+)
 
 
 class MaterialsFiles:
@@ -62,7 +67,7 @@ class MaterialsFiles:
 
     def __init__(self, path: Path | str, password: str | None = None) -> None:
         self.path = Path(path)
-        self._archive = Archive(path, password, _PASSWORD_HINT)
+        self._archive = Archive(path, password, PASSWORD_HINT)
         self._contents: dict[str, bytes] = {}
         roots = set()
         for name in self._archive.names:
@@ -466,7 +471,7 @@ def read_materials(
     domains = []
     spelt: dict[str, str] = {}
     for file in source.names:
-        if re.fullmatch(r"(contexts|concepts|targets)/[^/]+\.yaml", file):
+        if re.fullmatch(r"((contexts|concepts|targets)/[^/]+|language)\.yaml", file):
             problems.error(
                 MaterialsLine(file), 'ends in ".yaml"; only ".yml" is read.', "Rename it."
             )

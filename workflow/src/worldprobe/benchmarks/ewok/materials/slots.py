@@ -238,6 +238,7 @@ def propagate(target: str, probe: str, rules: Rules) -> tuple[str, str]:
 UNSEEN = r"\x00-\x1f\x7f-\xa0\xad\u200b\u200e\u200f\u2028-\u202f\u2060-\u2069\ufeff"
 _START = re.compile(r"([.!?] )([a-z])")
 _START_OF_ANY = re.compile(r"([.!?] [¿¡]?)([^\W\d_])")
+_FIRST = re.compile(r"^[^\w]*\w")
 _PLAIN = re.compile(r"[\w:=' -]*")
 
 
@@ -302,7 +303,11 @@ def sentence(text: str, language: Language = ENGLISH) -> str:
     text = language.sentence(text.strip())
     if not language.capital:
         return text
-    text = text[:1].upper() + text[1:]
+    text = (
+        text[:1].upper() + text[1:]
+        if language.is_english
+        else _FIRST.sub(lambda match: match[0].upper(), text)
+    )
     if ". " not in text and "! " not in text and "? " not in text:
         return text  # one sentence
     start = _START if language.is_english else _START_OF_ANY
