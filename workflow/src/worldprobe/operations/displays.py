@@ -38,14 +38,11 @@ class Displays:
 
     def __init__(self, run: StudyRun) -> None:
         self.run, archive = run, run.archive
-        try:
-            self.declared: dict[tuple[str, str, str], tuple[Benchmark, Display]] = {
-                (benchmark.name, shown.kind, shown.name): (benchmark, shown)
-                for benchmark in benchmarks.of_study(run.study)
-                for shown in benchmark.wanted(run.asked, run.registry)
-            }
-        except UserError as error:  # of the materials, which no earlier step reads
-            sys.exit(error.lines())
+        self.declared: dict[tuple[str, str, str], tuple[Benchmark, Display]] = {
+            (benchmark.name, shown.kind, shown.name): (benchmark, shown)
+            for benchmark in benchmarks.of_study(run.study)
+            for shown in benchmark.wanted(run.asked, run.registry)
+        }
         self.pages = benchmarks.page_files(run.study, run.models)
         self.compared = [
             page.comparisons

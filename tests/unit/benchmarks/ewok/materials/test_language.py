@@ -21,6 +21,7 @@ from worldprobe.benchmarks.ewok.materials.opened import ready_templates
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.benchmarks.ewok.materials.slots import sentence
 from worldprobe.benchmarks.ewok.scoring import item_queries, load_prompts
+from worldprobe.benchmarks.ewok.settings import Ewok
 from worldprobe.benchmarks.ewok.study import baselines, language_in, prompt_set
 from worldprobe.benchmarks.ewok.workload import TEMPLATES
 from worldprobe.contracts import read_table, write_table
@@ -31,6 +32,7 @@ from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import notes
 from worldprobe.report.sheet import Sheet, text_column
+from worldprobe.settings.blocks import check
 from worldprobe_authoring.check import check_all
 
 SPANISH, CHINESE = (
@@ -332,10 +334,12 @@ def test_items_without_prompts_of_their_language_are_not_asked_in_english(foreig
     with pytest.raises(UserError, match="names no prompts for Gardenese"):
         foreign.read().rules.language.prompt_set("ewok")
     assert foreign.read().rules.language.prompt_set("mine.yaml") == "mine.yaml"
-    study = {"ewok": {"materials": {"source": str(foreign.folder)}}}
-    foreign.with_("language.yml", INVENTED + "prompts: ewok_xx\n").write()
-    with pytest.raises(UserError, match="there is no ewok_xx in resources/prompts"):
-        prompt_set(study, "ewok")
+    asked = {"materials": {"source": str(foreign.folder)}, "eval_types": ["choice_free_zero"]}
+    for more, problem in (("", "names no prompts"), ("prompts: ewok_xx\n", "is no ewok_xx")):
+        foreign.with_("language.yml", INVENTED + more).write()
+        _, problems = check(Ewok, asked, [])
+        assert [problem in found.problem for found in problems] == [True]
+        assert check(Ewok, asked | {"eval_types": ["logprobs"]}, [])[1] == []
 
 
 @pytest.mark.parametrize(

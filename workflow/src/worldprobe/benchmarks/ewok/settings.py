@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from worldprobe.benchmarks.ewok.study import chosen_mode, prompt_file
+from worldprobe.benchmarks.ewok.study import chosen_mode, language_in, prompt_file, prompts_in
 from worldprobe.errors import UserError
 from worldprobe.paths import materials_place
 from worldprobe.settings.blocks import (
@@ -401,7 +401,10 @@ class Ewok(Block):
         return items if mode == items.mode else items.model_copy(update={"mode": mode})
 
     def findings(self) -> Iterator[Finding]:
-        """Swaps of classes that the materials lack, and conditions that are alike."""
+        """A language that cannot be read or asked in, swaps of classes that the materials lack, and
+        conditions that are alike.
+        """
+        yield from () if any(self.materials.findings()) else _of_language(self)
         # Nothing is known of an archive before it is opened, nor of an edition that there is not.
         folder = Path(
             self.materials.source
@@ -464,6 +467,16 @@ class Ewok(Block):
             self.conditions
         ):
             yield ("conditions",), "two conditions have the same title.", "Give each its own."
+
+
+def _of_language(block: Ewok) -> Iterator[Finding]:
+    is_asked = block.eval_types != ["logprobs"] and not block.released.results
+    try:
+        language = language_in(block.materials.source, block.materials.password)
+        for condition in block.conditions.values() if is_asked else ():
+            prompts_in(language, condition.prompting.prompts)
+    except UserError as error:
+        yield ("materials", "source"), f"{error.where}: {error.problem}", error.fix
 
 
 def missing(

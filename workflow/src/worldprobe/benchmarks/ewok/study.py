@@ -111,12 +111,17 @@ def _language(study: Study) -> Language:
 
 
 def prompt_set(study: Study, name: str) -> str:
-    """The prompts that a study asks by a name: the paper's are in the language of the materials.
+    """The prompts that a study asks by a name, as ``prompts_in`` its materials' language."""
+    return prompts_in(_language(study), name)
+
+
+def prompts_in(language: Language, name: str) -> str:
+    """The set of prompts that is asked by a name: the paper's are in the language.
 
     Raises:
         UserError: the language states none, or a file that is not there.
     """
-    chosen = _language(study).prompt_set(name)
+    chosen = language.prompt_set(name)
     if chosen != name and not prompt_file(chosen).is_file():
         problem = f"prompts: there is no {chosen} in resources/prompts, and no such file."
         raise UserError(FILE, problem, "Write it (CONTRIBUTING.md), or correct the name.")
