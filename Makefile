@@ -42,7 +42,7 @@ test-slurm: python
 
 test-survey: python
 	envs/install-survey
-	.venv/bin/pytest -m survey -o cache_dir=.pytest_cache/$@ $(AGAIN) tests/extensions/survey/browser
+	.venv/bin/pytest -m survey -o cache_dir=.pytest_cache/$@ $(AGAIN) tests/extensions/survey/browser tests/extensions/explorer/test_browser.py
 
 test-inspect: python
 	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target .venv/inspect -r envs/requirements-inspect.txt

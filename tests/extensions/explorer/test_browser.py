@@ -20,9 +20,26 @@ from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
 pytestmark = pytest.mark.survey
 
+METRICS = {"width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+
+
+@pytest.fixture
+def browser():
+    """Chromium, 1280 wide."""
+    options = webdriver.ChromeOptions()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.binary_location = str(shutil.which("chromium"))
+    service = webdriver.ChromeService(str(shutil.which("chromedriver")))
+    driver = webdriver.Chrome(options=options, service=service)
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", METRICS)
+    driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+    yield driver
+    driver.quit()
+
 
 @pytest.fixture(params=[1280, 400])
-def window(request, tmp_path, item_table, tiny_checkpoint):
+def window(request, browser, tmp_path, item_table, tiny_checkpoint):
     scores, page = tmp_path / "scores.parquet", tmp_path / "items.html"
     asked = f"score logprobs {item_table} --checkpoint {tiny_checkpoint()} --out {scores}"
     for name in ("first", "second"):
@@ -45,25 +62,18 @@ def window(request, tmp_path, item_table, tiny_checkpoint):
     names = ("first", "second", "choices", "trials", "replies")
     tables = " ".join(str(tmp_path / f"{name}.parquet") for name in names)
     assert run(f"explore {item_table} {tables} --with-protected-text --out {page}") == 0
-    options = webdriver.ChromeOptions()
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.binary_location = str(shutil.which("chromium"))
-    service = webdriver.ChromeService(str(shutil.which("chromedriver")))
-    driver = webdriver.Chrome(options=options, service=service)
-    metrics = {"width": request.param, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", METRICS | {"width": request.param}
+    )
 
     def go(fragment: str = "") -> None:
-        driver.get("about:blank")
-        driver.get(f"file://{page}#{fragment}")
+        browser.get("about:blank")
+        browser.get(f"file://{page}#{fragment}")
         ready = (By.CSS_SELECTOR, "body[data-ready]")
-        WebDriverWait(driver, 30).until(lambda one: one.find_elements(*ready))
+        WebDriverWait(browser, 30).until(lambda one: one.find_elements(*ready))
 
-    driver.go = go
-    yield driver
-    driver.quit()
+    browser.go = go
+    return browser
 
 
 def rows(driver) -> list[str]:
@@ -126,7 +136,7 @@ def test_a_row_shows_where_targets_begin_and_a_legend_says_what_its_numbers_are(
 
 def test_a_link_chooses_the_run_of_its_benchmark(window):
     chosen = "return document.getElementById('run').selectedOptions[0].textContent"
-    for benchmark, way in {"worldsense": "basic", "ewok": "logprobs"}.items():
+    for benchmark, way in {"worldsense": "basic", "ewok": "LogProbs"}.items():
         window.go(f"benchmark={benchmark}&model=first")
         assert window.execute_script(chosen) == f"first, {way}"
 
@@ -138,3 +148,15 @@ def test_an_address_names_its_run(window):
         "byId('run').value = '0'; byId('filters').dispatchEvent(new Event('change'));"
         "return [location.hash, runs[0].model, runs[0].way].join()"
     ).endswith("#benchmark=worldsense&model=first&way=logprobs,first,logprobs")
+
+
+def test_a_report_leads_from_domains_and_problems_to_their_items(
+    browser, tmp_path, tiny_checkpoint
+):
+    """Domains had no links once the title said whose items they are."""
+    asked = f"evaluate {tiny_checkpoint()} --benchmark ewok,worldsense --limit 30"
+    assert run(f"{asked} --work {tmp_path / 'work'}") == 0
+    browser.get(f"file://{tmp_path / 'work' / 'report.html'}")
+    links = browser.find_elements(By.CSS_SELECTOR, "#overview a.items")
+    led = [re.search(r"benchmark=(\w+)", link.get_attribute("href"))[1] for link in links]
+    assert {"ewok", "worldsense"} == set(led)

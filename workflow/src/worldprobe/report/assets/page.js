@@ -112,10 +112,11 @@ unfold();
 if (document.body.dataset.beside.split(" ").includes("items.html")) {
   const overview = document.getElementById("overview"), groups = new Map(), models = new Set();
   if (overview) {
-    const parts = [...document.querySelectorAll("main > .part")].map(part => part.id), titles = [...overview.querySelectorAll("tr.spans th[colspan]")];
+    const named = new Map([...document.querySelectorAll("nav a.part")].map(one => [one.textContent, one.hash.slice(1)]));
+    const parts = [...named.values()], titles = [...overview.querySelectorAll("tr.spans th[colspan]")];
     const owners = titles.length ? titles.flatMap(one => Array(one.colSpan).fill(one.textContent)) : null;
     [...overview.querySelectorAll("tr.headings th")].slice(1).forEach((heading, k) => {
-      const owner = owners ? parts.find(part => part === owners[k].toLowerCase()) : k ? parts[0] : null;
+      const owner = owners ? named.get(owners[k]) : k ? parts[0] : null;
       if (owner) groups.set(heading.textContent.trim(), owner);
     });
     overview.querySelectorAll("tbody th").forEach(one => models.add(one.textContent.trim()));
