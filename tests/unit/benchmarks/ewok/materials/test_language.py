@@ -155,10 +155,46 @@ def test_spanish_contracts(written, spelt):
         (CHINESE, "{一 object1}在左边", "{一 object1}在右边", "antonym"),
         (CHINESE, "两个箱子不同", "两个箱子一样", "antonym"),
         (CHINESE, "{agent1}比{agent2}高", "{agent2}比{agent1}高", "variable swap"),
+        # Negations within words were none.
+        (CHINESE, "门打不开", "门打得开", "negation"),
+        (CHINESE, "他看不见狗", "他看见了狗", "negation"),
+        (CHINESE, "{agent1}走不过去", "{agent1}走过去了", "negation"),
+        (CHINESE, "沙子放不下了", "沙子一粒不剩", "antonym"),
+        (CHINESE, "东西轻松了不少", "东西难做了很多", "other"),
+        (CHINESE, "他没收到信", "他收到了信", "negation"),
+        (SPANISH, "Llueve, no obstante.", "Llueve, además.", "antonym"),
     ],
 )
 def test_contrasts_are_computed_from_words_of_the_language(language, context, other, label):
     assert contrast(context, other, language.rules.language) == label
+
+
+@pytest.mark.parametrize(
+    ("negations", "context", "other", "label"),
+    [
+        # A word stopped at its vowel signs, so that it was none of the list.
+        (["नहीं"], "वह नहीं आया।", "वह आया।", "negation"),
+        (["न"], "वह नल खुला है।", "वह दर खुला है।", "antonym"),
+        (["لَا"], "لَا أعرف", "أنا أعرف", "negation"),
+        (["Keine", "nicht"], "Es hat keine Tür.", "Es hat eine Tür.", "negation"),
+        (["no más"], "Hay agua, no más.", "Hay agua, y más.", "negation"),
+        (["no más"], "Hay más agua.", "Hay menos agua.", "antonym"),
+        (["ningu\u0301n"], "No veo ningún gato.", "No veo otro gato.", "negation"),
+        (["*ない"], "本は重くない。", "本は重い。", "negation"),
+    ],
+)
+def test_negations_are_found_in_any_case_with_any_marks_and_as_phrases(
+    negations, context, other, label
+):
+    language = Language(language="xx", negations=negations)
+    assert contrast(context, other, language) == label
+
+
+def test_a_negation_without_a_letter_is_refused_by_line(foreign):
+    foreign.with_("language.yml", INVENTED + 'negations: [noo, "*"]\n')
+    with pytest.raises(UserError) as refused:
+        foreign.read()
+    assert refused.value.where == "language.yml, line 7"
 
 
 def test_words_and_frequencies_are_those_of_the_language():

@@ -39,7 +39,11 @@ class Language(Block):
     """Whether a sentence begins with a capital letter."""
 
     negations: list[str] = []
-    """Words that make two contexts a negation of each other."""
+    """Words and phrases that make two contexts a negation of each other; ``*`` at an end stands for
+    the rest of a word."""
+
+    no_negations: list[str] = []
+    """Words and phrases, written likewise, that negate nothing although a negation is in them."""
 
     agreement: Annotated[dict[str, list[str]], Field(max_length=2)] = {}
     """Columns of fillers, and their values in the order in which alternatives are written; | stands
@@ -62,7 +66,11 @@ class Language(Block):
     __hash__ = object.__hash__  # one that is read is never changed
 
     def findings(self) -> Iterator[Finding]:
-        """Expressions that cannot be read."""
+        """Expressions that cannot be read, and negations without a letter."""
+        for key in ("negations", "no_negations"):
+            for entry in getattr(self, key):
+                if not re.search(r"\w", entry):
+                    yield (key, entry), "has no letter.", "Write a word or phrase."
         for key in ("spelling", "faults"):
             for pattern in getattr(self, key):
                 try:
