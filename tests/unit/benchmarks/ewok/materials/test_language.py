@@ -4,6 +4,7 @@ import json
 import shutil
 import zipfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -30,6 +31,7 @@ from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import notes
 from worldprobe.report.sheet import Sheet, text_column
+from worldprobe_authoring.balance import compare_sides, word_cues
 from worldprobe_authoring.check import check_all
 
 SPANISH, CHINESE = (
@@ -295,11 +297,25 @@ def test_each_language_asks_ten_pairs_a_domain_that_english_has_four_times_and_c
     pair = ["domain", "concept_a", "concept_b"]
     pairs = templates[pair].drop_duplicates()
     assert (pairs.groupby("domain").size() == 10).all()
-    assert (templates.drop_duplicates([*pair, "context1"]).groupby(pair).size() >= 4).all()
+    assert (templates.groupby(pair)["situation"].nunique() == 4).all()
+    properties = next(d for d in materials.domains if d.name == "material-properties").concepts
+    # 软的, 硬的 stood for two pairs.
+    assert len({concept.attributes["form"] for concept in properties.values()}) == len(properties)
     english = compile_templates(read_materials(EDITIONS[BUILTIN], RIGHT))
     assert set(map(tuple, pairs.to_numpy())) <= set(map(tuple, english[pair].to_numpy()))
     assert pairs["domain"].nunique() == english["domain"].nunique() == 13
     assert len(english) == TEMPLATES[BUILTIN]
+
+
+@pytest.mark.parametrize("materials", [SPANISH, CHINESE])
+def test_which_concept_is_a_is_no_hint_in_another_language_either(materials):
+    """Contexts of the second concept were longer, and Spanish ones had `ni`."""
+    templates = compile_templates(materials)
+    code = materials.rules.language.language
+    sides = compare_sides(templates, partial(frequency.frequencies_of_wordfreq, language=code))
+    assert sides[sides["p"] < 0.05].empty, sides[sides["p"] < 0.05]
+    cues = word_cues(templates).table
+    assert cues[cues["pmi"] > cues["bound"]].empty
 
 
 def test_a_study_knows_the_language_of_materials_in_an_archive_and_of_a_folder_above_them(tmp_path):
