@@ -4,6 +4,7 @@ import json
 import shutil
 import zipfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -33,6 +34,7 @@ from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import notes
 from worldprobe.report.sheet import Sheet, text_column
 from worldprobe.settings.blocks import check
+from worldprobe_authoring.balance import compare_sides, word_cues
 from worldprobe_authoring.check import check_all
 
 SPANISH, CHINESE = (
@@ -158,10 +160,46 @@ def test_spanish_contracts(written, spelt):
         (CHINESE, "{一 object1}在左边", "{一 object1}在右边", "antonym"),
         (CHINESE, "两个箱子不同", "两个箱子一样", "antonym"),
         (CHINESE, "{agent1}比{agent2}高", "{agent2}比{agent1}高", "variable swap"),
+        # Negations within words were none.
+        (CHINESE, "门打不开", "门打得开", "negation"),
+        (CHINESE, "他看不见狗", "他看见了狗", "negation"),
+        (CHINESE, "{agent1}走不过去", "{agent1}走过去了", "negation"),
+        (CHINESE, "沙子放不下了", "沙子一粒不剩", "antonym"),
+        (CHINESE, "东西轻松了不少", "东西难做了很多", "other"),
+        (CHINESE, "他没收到信", "他收到了信", "negation"),
+        (SPANISH, "Llueve, no obstante.", "Llueve, además.", "antonym"),
     ],
 )
 def test_contrasts_are_computed_from_words_of_the_language(language, context, other, label):
     assert contrast(context, other, language.rules.language) == label
+
+
+@pytest.mark.parametrize(
+    ("negations", "context", "other", "label"),
+    [
+        # A word stopped at its vowel signs, so that it was none of the list.
+        (["नहीं"], "वह नहीं आया।", "वह आया।", "negation"),
+        (["न"], "वह नल खुला है।", "वह दर खुला है।", "antonym"),
+        (["لَا"], "لَا أعرف", "أنا أعرف", "negation"),
+        (["Keine", "nicht"], "Es hat keine Tür.", "Es hat eine Tür.", "negation"),
+        (["no más"], "Hay agua, no más.", "Hay agua, y más.", "negation"),
+        (["no más"], "Hay más agua.", "Hay menos agua.", "antonym"),
+        (["ningu\u0301n"], "No veo ningún gato.", "No veo otro gato.", "negation"),
+        (["*ない"], "本は重くない。", "本は重い。", "negation"),
+    ],
+)
+def test_negations_are_found_in_any_case_with_any_marks_and_as_phrases(
+    negations, context, other, label
+):
+    language = Language(language="xx", negations=negations)
+    assert contrast(context, other, language) == label
+
+
+def test_a_negation_without_a_letter_is_refused_by_line(foreign):
+    foreign.with_("language.yml", INVENTED + 'negations: [noo, "*"]\n')
+    with pytest.raises(UserError) as refused:
+        foreign.read()
+    assert refused.value.where == "language.yml, line 7"
 
 
 def test_words_and_frequencies_are_those_of_the_language():
@@ -262,11 +300,25 @@ def test_each_language_asks_ten_pairs_a_domain_that_english_has_four_times_and_c
     pair = ["domain", "concept_a", "concept_b"]
     pairs = templates[pair].drop_duplicates()
     assert (pairs.groupby("domain").size() == 10).all()
-    assert (templates.drop_duplicates([*pair, "context1"]).groupby(pair).size() >= 4).all()
+    assert (templates.groupby(pair)["situation"].nunique() == 4).all()
+    properties = next(d for d in materials.domains if d.name == "material-properties").concepts
+    # 软的, 硬的 stood for two pairs.
+    assert len({concept.attributes["form"] for concept in properties.values()}) == len(properties)
     english = compile_templates(read_materials(EDITIONS[BUILTIN], RIGHT))
     assert set(map(tuple, pairs.to_numpy())) <= set(map(tuple, english[pair].to_numpy()))
     assert pairs["domain"].nunique() == english["domain"].nunique() == 13
     assert len(english) == TEMPLATES[BUILTIN]
+
+
+@pytest.mark.parametrize("materials", [SPANISH, CHINESE])
+def test_which_concept_is_a_is_no_hint_in_another_language_either(materials):
+    """Contexts of the second concept were longer, and Spanish ones had `ni`."""
+    templates = compile_templates(materials)
+    code = materials.rules.language.language
+    sides = compare_sides(templates, partial(frequency.frequencies_of_wordfreq, language=code))
+    assert sides[sides["p"] < 0.05].empty, sides[sides["p"] < 0.05]
+    cues = word_cues(templates).table
+    assert cues[cues["pmi"] > cues["bound"]].empty
 
 
 def test_a_study_knows_the_language_of_materials_in_an_archive_and_of_a_folder_above_them(tmp_path):

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.frequency import split_han
 from worldprobe.benchmarks.ewok.materials.documents import MaterialsLine
 from worldprobe.benchmarks.ewok.materials.language import ENGLISH, Language
 from worldprobe.benchmarks.ewok.materials.marks import add_marks
@@ -29,6 +28,7 @@ from worldprobe.benchmarks.ewok.materials.materials import (
     attributes_of,
     surface_form,
 )
+from worldprobe.benchmarks.ewok.materials.negations import negating, words_and_slots
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.situations import name_situations
 from worldprobe.benchmarks.ewok.materials.slots import KEY, braces, parse_sentence, propagate
@@ -36,12 +36,6 @@ from worldprobe.benchmarks.ewok.vocabulary import FAMILY, slot_class
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
 
-#: Slots, numbers, the 's of what is somebody's, and words.
-_WORD = re.compile(r"\{[^}]*\}|\d+(?:[.,:]\d+)+|'s\b|[\w-]+(?:'(?!s\b)[\w-]+)*")
-_NEGATIONS = {
-    *("not", "no", "none", "nobody", "nothing", "nowhere", "never", "cannot"),
-    *("without", "neither", "nor"),
-}
 _QUANTITIES = ("quantObject", "quantSubstance")
 
 
@@ -447,14 +441,7 @@ def contrast(context: str, other: str, language: Language = ENGLISH) -> str:
     ... )
     ('negation', 'other')
     """
-    sides = [
-        [
-            word
-            for piece in _WORD.findall(text.lower().replace("’", "'"))
-            for word in ([piece] if piece.startswith("{") else split_han(piece))
-        ]
-        for text in (context, other)
-    ]
+    sides = [words_and_slots(text) for text in (context, other)]
     if sorted(sides[0]) == sorted(sides[1]):
         return "variable swap"
     blocks = [
@@ -462,23 +449,14 @@ def contrast(context: str, other: str, language: Language = ENGLISH) -> str:
         for b in SequenceMatcher(None, sides[0], sides[1], autojunk=False).get_opcodes()
         if b[0] != "equal"
     ]
-    own = [word for _, low, high, _, _ in blocks for word in sides[0][low:high]]
-    others = [word for _, _, _, low, high in blocks for word in sides[1][low:high]]
-    negates = is_negation if language.is_english else language.negations.__contains__
-    if any(map(negates, own)) != any(map(negates, others)):
+    own = {number for _, low, high, _, _ in blocks for number in range(low, high)}
+    others = {number for _, _, _, low, high in blocks for number in range(low, high)}
+    negated, negated_other = (negating(side, language) for side in sides)
+    if bool(own & negated) != bool(others & negated_other):
         return "negation"
     (_, low, _, low_other, _), (_, _, high, _, high_other) = blocks[0], blocks[-1]
     is_short = max(high - low, high_other - low_other) <= 3
     return "antonym" if own and others and is_short else "other"
-
-
-def is_negation(word: str) -> bool:
-    """Whether a word in lower case negates.
-
-    >>> is_negation("nobody"), is_negation("doesn't"), is_negation("nose")
-    (True, True, False)
-    """
-    return word in _NEGATIONS or "n't" in word
 
 
 def contrast_label(label: str | None, rules: Rules) -> str | None:

@@ -44,7 +44,11 @@ class Language(Block):
     """Whether a sentence begins with a capital letter."""
 
     negations: list[str] = []
-    """Words that make two contexts a negation of each other."""
+    """Words and phrases that make two contexts a negation of each other; ``*`` at an end stands for
+    the rest of a word."""
+
+    no_negations: list[str] = []
+    """Words and phrases, written likewise, that negate nothing although a negation is in them."""
 
     agreement: Annotated[
         dict[str, Annotated[list[str], Field(min_length=1)]], Field(max_length=2)
@@ -73,6 +77,10 @@ class Language(Block):
         for key in ("language", "name"):
             if key not in self.model_fields_set:
                 yield (key,), "is missing.", "State it, as in `language: de` and `name: German`."
+        for key in ("negations", "no_negations"):
+            for entry in getattr(self, key):
+                if not re.search(r"\w", entry):
+                    yield (key, entry), "has no letter.", "Write a word or phrase."
         for key in ("spelling", "faults"):
             for pattern, text in getattr(self, key).items():
                 try:
