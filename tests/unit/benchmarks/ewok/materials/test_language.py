@@ -192,11 +192,18 @@ def test_prompts_of_a_language_ask_as_the_english_ones(name):
         ]
 
 
-def test_answers_are_read_between_chinese_characters():
+@pytest.mark.parametrize(
+    ("answers", "value"),
+    [
+        ("答案是2。 选2更合理 选项２ ２。 ２．０ 选-2 選択肢2です は2です 2번 2입니다 ｶﾅ2 ٢", "2"),
+        ("2nd a2b x2 第12个 ２nd １２ ２．５ －２ ② ² 二 第二个 2〇 두번", None),
+    ],
+)
+def test_answers_are_read_beside_letters_of_scripts_without_blanks(answers, value):
     read = first_numeral(["1", "2"])
-    assert [read(text).value for text in ("答案是2。", "选1更合理", "第12个", "a2b")] == [
-        *("2", "1", None, None)
-    ]
+    assert {text: read(text).value for text in answers.split()} == dict.fromkeys(
+        answers.split(), value
+    )
 
 
 def test_a_study_asks_in_the_language_and_has_no_english_baselines():
