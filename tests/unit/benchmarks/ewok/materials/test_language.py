@@ -20,6 +20,7 @@ from worldprobe.benchmarks.ewok.materials.language import Language, language_of
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.opened import ready_templates
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
+from worldprobe.benchmarks.ewok.report import _title
 from worldprobe.benchmarks.ewok.scoring import item_queries, load_prompts
 from worldprobe.benchmarks.ewok.study import baselines, language_in, prompt_set
 from worldprobe.benchmarks.ewok.workload import TEMPLATES
@@ -29,7 +30,7 @@ from worldprobe.inference.dialogue import first_numeral
 from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
-from worldprobe.report.origins import notes
+from worldprobe.report.origins import TableOrigin, notes
 from worldprobe.report.sheet import Sheet, text_column
 from worldprobe_authoring.check import check_all
 
@@ -257,6 +258,8 @@ def test_every_number_says_that_its_items_are_not_in_english(item_table, tmp_pat
     details = kinds_of([item_table, path])
     assert notes(Provenance(details=details), Roster({}))[0].startswith("The items are in Thai;")
     assert notes(Provenance(details=kinds_of([item_table])), Roster({})) == []
+    items = TableOrigin("items", path, Provenance(details=SPANISH.rules.language.details()))
+    assert _title([items], False) == "EWoK's method, own items in Spanish"
 
 
 @pytest.mark.parametrize("name", ["builtin-es", "builtin-zh"])

@@ -39,7 +39,10 @@ def frequencies_of_wordfreq(words: Collection[str], language: str = "en") -> dic
     from wordfreq import available_languages, get_frequency_dict, word_frequency
 
     if language not in available_languages() or language in _SPLIT_OTHERWISE:
-        LOGGER.warning("wordfreq has no list of the language %s: no word has a frequency", language)
+        LOGGER.warning(
+            "no word has a frequency: wordfreq has no list of the language %s that we can use",
+            language,
+        )
         return dict.fromkeys(sorted(words), math.nan)
     if language == "zh":  # words are split as this list has them, see ``split_han``
         listed = get_frequency_dict(language)
