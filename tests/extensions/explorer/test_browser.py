@@ -126,7 +126,7 @@ def test_a_row_shows_where_targets_begin_and_a_legend_says_what_its_numbers_are(
 
 def test_a_link_chooses_the_run_of_its_benchmark(window):
     chosen = "return document.getElementById('run').selectedOptions[0].textContent"
-    for benchmark, way in {"worldsense": "basic", "ewok": "logprobs"}.items():
+    for benchmark, way in {"worldsense": "basic", "ewok": "LogProbs"}.items():
         window.go(f"benchmark={benchmark}&model=first")
         assert window.execute_script(chosen) == f"first, {way}"
 
