@@ -308,6 +308,7 @@ REPLIES = [
     "I would say TRUE, not FALSE.",
     "...",
     "",
+    "选项２",
 ]
 THOUGHTS = [
     "<think>1 or 2</think>5",

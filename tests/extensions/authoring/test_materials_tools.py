@@ -5,6 +5,7 @@ on small invented materials.
 from __future__ import annotations
 
 import csv
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,16 +13,22 @@ import pytest
 
 from command_line import run
 from worldprobe.benchmarks.ewok.contracts import Items
+from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq
+from worldprobe.benchmarks.ewok.materials.language import Language
 from worldprobe.contracts import read_provenance, read_table
+from worldprobe.provenance import Provenance
 from worldprobe_authoring.balance import (
+    NO_LIST,
     bag_of_words,
     compare_sides,
     count_templates,
     cramers_v,
     cross_design,
+    overview,
     word_cues,
 )
 from worldprobe_authoring.check import check_all
+from worldprobe_authoring.displays import materials_sides
 
 CONTEXT, TARGET = "contexts/context-garden-work.yml", "targets/target-garden-work.yml"
 PROBE = """\
@@ -216,6 +223,18 @@ def test_a_side_that_is_always_longer_is_found_and_chance_is_not():
     p = compare_sides(longer, lengths).set_index(["part", "domain", "measure"])["p"]
     assert p["context", "garden-work", "words"] < 0.01
     assert p["target", "garden-work", "words"] == 1
+
+
+def test_a_language_without_a_list_of_words_has_dashes_and_no_equal_frequencies():
+    templates = many_templates(np.random.default_rng(0), n_concepts=8)
+    tables, text = overview(templates, partial(frequencies_of_wordfreq, language="xx"), 0)
+    unknown = tables["sides"].set_index("measure").loc["log_frequency", ["difference", "p"]]
+    assert unknown.isna().all(axis=None)
+    assert f"concepts; {NO_LIST})" in text
+    assert "–" in text
+    assert "nan" not in text.lower()
+    provenance = Provenance(details=Language(language="xx").details())
+    assert f"A dash: {NO_LIST}." in materials_sides(templates, provenance).notes
 
 
 def test_many_sentences_of_one_pair_of_concepts_are_one_piece_of_evidence():

@@ -163,6 +163,20 @@ def test_an_item_is_asked_about_in_the_order_in_which_it_is_measured():
     assert measure_items(items, [None, *[-1.0] * (len(QUESTIONS) - 1)]).empty
 
 
+def test_texts_are_joined_and_words_counted_as_in_the_items_language():
+    texts = {"context1": "箱子很重。", "context2": "箱子很轻。", "target1": "他搬不动箱子。"}
+    design = {"item_id": "d_1_1_v0", "domain": "d", "concept_a": "x", "concept_b": None}
+    row = texts | design | {"target2": "他搬得动箱子。", "fillers": "{}"}
+    items = pd.DataFrame([row])
+    assert questions_of(items)[2].text == "箱子很重。他搬不动箱子。"
+    said = {
+        code: measure_items(items, [-1.0] * len(QUESTIONS), code)["word_frequency"][0]
+        for code in ("en", "zh", "xx")
+    }
+    assert said["zh"] > said["en"]
+    assert np.isnan(said["xx"])
+
+
 def likelihood(question: Loglikelihood, read: list[str]) -> float:
     """A model that knows which line followed which."""
     lines = question.target.split("\n")

@@ -114,6 +114,19 @@ def test_words_that_are_not_shown_to_differ_come_with_what_the_test_would_have_f
     assert "the test finds a difference of 1.987 in 80% of such samples" in said
 
 
+def test_a_language_without_a_list_of_words_is_tested_without_their_frequencies(
+    tmp_path, tiny_checkpoint, capsys
+):
+    details = {"language": {"language": "xx", "name": "Gardenese"}}
+    people = (["Ana", "Ben", "Cora"], ["Dan", "Eva", "Ana"], ["Cora", "Dan", "Ben"])
+    tables = [write_items(tmp_path, names, n, **details) for n, names in enumerate(people)]
+    out = tmp_path / "leaks.parquet"
+    command = ["leak", *map(str, tables), "--checkpoint", str(tiny_checkpoint())]
+    assert main([*command, "--out", str(out)]) == 0
+    assert set(read_table(out, Leaks)["measure"]) == {"logprob", "accuracy"}
+    assert "no list of word frequencies of the items' language" in capsys.readouterr().out
+
+
 def test_given_items_of_more_frequent_words_are_told_to_be_filled_otherwise(
     tmp_path, tiny_checkpoint, capsys
 ):

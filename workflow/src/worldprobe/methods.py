@@ -20,7 +20,7 @@ ASK_EXTERNAL = 1
 #: How scores of checkpoints are gathered, besides what asks them.
 CHECKPOINTS = 1
 #: What is read from answers: both are read again, and no model is asked.
-READING = 3
+READING = 4
 #: Control models, and word vectors.
 CORPUS = 2
 TOKENIZER = 1

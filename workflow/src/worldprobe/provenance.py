@@ -14,6 +14,18 @@ from worldprobe import __version__
 from worldprobe.files import digest_file
 
 
+def language_name(details: Mapping[str, Any]) -> str:
+    """The English name of the language that a table's items are in, as its details say; empty where
+    it is English.
+
+    >>> language_name({"language": {"language": "de", "name": "German"}}), language_name({})
+    ('German', '')
+    """
+    stated = details.get("language", {})
+    code = stated.get("language", "en")
+    return str(details.get("items_in", "" if code == "en" else stated.get("name", code)))
+
+
 @dataclass
 class Provenance:
     """No dates, hosts or durations: the same inputs give the same bytes.

@@ -128,7 +128,8 @@ def compare_sides(
 
     Args:
         templates: a templates table.
-        frequencies: f of all words, asked once; a word's log frequency is ln(1 + f).
+        frequencies: f of all words, asked once; a word's log frequency is ln(1 + f). Where it is
+            NaN, so are difference and p.
         seed: of the turns.
     """
     pairs = {part: sentence_pairs(templates, part) for part in PARTS}
@@ -153,6 +154,15 @@ def compare_sides(
     return pd.DataFrame(rows, columns=["part", "domain", "measure", "pairs", "difference", "p"])
 
 
+#: Said where no word has a frequency.
+NO_LIST = "there is no list of word frequencies of the language"
+
+
+def is_known(sides: pd.DataFrame) -> bool:
+    """Whether words have frequencies in what ``compare_sides`` returned."""
+    return bool(sides.loc[sides["measure"] == "log_frequency", "difference"].notna().any())
+
+
 def _measure(name: str, log_frequency: Mapping[str, float]) -> Callable[[Sequence[str]], float]:
     if name == "words":
         return len
@@ -167,6 +177,8 @@ def _test(difference: np.ndarray, cluster: np.ndarray, seed: int) -> tuple[int, 
     _, code = np.unique(cluster, return_inverse=True)
     sums = np.bincount(code, weights=difference)
     observed = abs(sums.sum())
+    if np.isnan(observed):
+        return len(difference), np.nan, np.nan
     drawn = np.abs(np.concatenate([signs @ sums for signs in turns(len(sums), seed)]))
     return (
         len(difference),
@@ -400,7 +412,7 @@ def overview(
         (
             (
                 "Side 1 minus side 2, mean over pairs of sentences (p: random turns of pairs of"
-                " concepts)"
+                f" concepts{'' if is_known(tables['sides']) else f'; {NO_LIST}'})"
             ),
             _text(_wide(tables["sides"])),
         ),
@@ -421,7 +433,9 @@ def overview(
 def _text(table: pd.DataFrame) -> str:
     if table.empty:
         return "none"
-    return table.to_string(index=False, float_format=lambda value: f"{value:.3f}", max_rows=None)
+    return table.to_string(
+        index=False, float_format=lambda value: f"{value:.3f}", max_rows=None, na_rep="–"
+    )
 
 
 def _short(design: pd.DataFrame) -> pd.DataFrame:

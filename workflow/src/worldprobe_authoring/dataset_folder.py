@@ -183,6 +183,7 @@ def _croissant(dataset: Dataset, url: str, content: bytes) -> dict[str, Any]:
         "description": " ".join([dataset.about, *(dataset.canary or "").split()]),
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "version": __version__,
+        "inLanguage": dataset.language,
         "citeAs": dataset.citation.strip(),
         "distribution": [file],
     }

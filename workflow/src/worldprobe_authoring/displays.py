@@ -26,11 +26,13 @@ from worldprobe_authoring.balance import (
     FEATURES,
     LEAST_CONCEPT_PAIRS,
     MEASURES,
+    NO_LIST,
     PARTS,
     bag_of_words,
     compare_sides,
     count_templates,
     cross_design,
+    is_known,
     word_cues,
 )
 
@@ -146,6 +148,7 @@ def materials_sides(templates: pd.DataFrame, provenance: Provenance | None = Non
                 " ln(1 + count per billion) over words. p: permutation test that swaps the sides of"
                 " whole pairs of concepts; it is about these templates only."
             ),
+            *([] if is_known(compared) else [f"A dash: {NO_LIST}."]),
         ),
         group="part",
     )

@@ -6,6 +6,8 @@ import pandas as pd
 
 from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
 from worldprobe.benchmarks.ewok.contracts import Items
+from worldprobe.benchmarks.ewok.materials.language import ENGLISH, Language
+from worldprobe.provenance import language_name
 from worldprobe_authoring.dataset_folder import Dataset, Licence
 
 CC_BY = "https://creativecommons.org/licenses/by/4.0/"
@@ -50,13 +52,16 @@ _IMPORT = (
 )
 
 
-def describe_items(items: pd.DataFrame, canary: str | None, is_encrypted: bool) -> Dataset:
+def describe_items(
+    items: pd.DataFrame, canary: str | None, is_encrypted: bool, language: Language = ENGLISH
+) -> Dataset:
     """Description of items for their card.
 
     Args:
         items: contracts.Items.
         canary: of the items.
         is_encrypted: whether the rows are, with access to ask for.
+        language: of the items.
     """
     n_domains, versions = items["domain"].nunique(), items["version"].nunique()
     about = (
@@ -65,6 +70,8 @@ def describe_items(items: pd.DataFrame, canary: str | None, is_encrypted: bool) 
         f" version{'s' * (versions > 1)}. Target 1 of an item fits its context 1, target 2 its"
         " context 2."
     )
+    if name := language_name(language.details()):
+        about += f" The items are in {name}."
     return Dataset(
         name="EWoK items, protected" if is_protected(canary) else "worldprobe items",
         about=about,
@@ -77,4 +84,5 @@ def describe_items(items: pd.DataFrame, canary: str | None, is_encrypted: bool) 
         tags=("world-knowledge", "evaluation", "minimal-pairs", "ewok"),
         canary=canary,
         conditions=_CONDITIONS if is_encrypted else (),
+        language=language.language,
     )

@@ -89,7 +89,11 @@ def task_rows(items: pd.DataFrame, task: str) -> pd.DataFrame:
 
 
 def task_files(
-    items: pd.DataFrame, task: str, canary: str | None, password: str | None = None
+    items: pd.DataFrame,
+    task: str,
+    canary: str | None,
+    password: str | None = None,
+    language: str = "",
 ) -> Iterator[tuple[str, bytes]]:
     """The task folder: name and content of each file.
 
@@ -98,25 +102,29 @@ def task_files(
         task: the group's name.
         canary: of the items.
         password: encrypts the items; None leaves them readable.
+        language: its name, if the items are not in English.
     """
-    rows = task_rows(items, task)
+    rows, join = task_rows(items, task), joint(items["context1"].iloc[0])
     functions = {"custom_dataset": "load", "process_results": "judge"}
     yield from task_folders.tasks(
         task,
         BENCHMARK,
         list(rows["task"].unique()),
-        {**_COLUMNS, "target_delimiter": joint(items["context1"].iloc[0])},
+        {**_COLUMNS, "target_delimiter": join},
         functions,
         _metrics(sorted(rows["domain"].unique())),
         AGGREGATED,
+        {"language": language} if language else {},
     )
     yield "utils.py", _UTILS.encode()
-    means, what = _MEANS.format(task=task), f"{len(items)} items"
+    means = _MEANS.format(task=task)
+    what = f"{len(items)} items" + (f" in {language}" if language else "")
     if not is_protected(canary):
         what += ", EWoK's method on items that are not EWoK's,"
     page = _README.format(
         canary=canary_comments(canary),
         task=task,
+        join=join,
         what=what,
         means=means,
         secret=task_folders.warning(password),
@@ -157,7 +165,13 @@ def hub_files(dataset: str, revision: str | None, task: str) -> Iterator[tuple[s
         dataset=dataset, revision=f" at revision {revision}" if revision else ""
     )
     page = _README.format(
-        canary="", task=task, what="EWoK's items", means=_HUB_MEANS, secret=secret, source=""
+        canary="",
+        task=task,
+        join=" ",
+        what="EWoK's items",
+        means=_HUB_MEANS,
+        secret=secret,
+        source="",
     ).lstrip()
     yield "README.md", (page.rstrip() + "\n").encode()
 

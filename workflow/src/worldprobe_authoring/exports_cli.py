@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -140,6 +139,7 @@ def _exported(
     from worldprobe.benchmarks.ewok.materials.language import language_of
     from worldprobe.benchmarks.ewok.scoring import check_texts
     from worldprobe.contracts import read_provenance, read_table
+    from worldprobe.provenance import language_name
     from worldprobe_authoring.dataset_folder import dataset_files
     from worldprobe_authoring.ewok_dataset import describe_items
     from worldprobe_authoring.ewok_task import hub_files, task_files
@@ -161,11 +161,9 @@ def _exported(
     canary = made.canary
     check_texts(items, path)
     if format == "lm-eval":
-        return task_files(items, task, canary, word)
+        return task_files(items, task, canary, word, language_name(made.details))
     # The rows are the table itself, byte for byte.
-    card = replace(
-        describe_items(items, canary, encrypt), language=language_of(made.details).language
-    )
+    card = describe_items(items, canary, encrypt, language_of(made.details))
     return dataset_files(card, Path(path).read_bytes(), word)
 
 

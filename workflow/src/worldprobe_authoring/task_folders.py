@@ -57,6 +57,7 @@ def tasks(
     functions: Mapping[str, str],
     metrics: Sequence[str],
     aggregated: Mapping[str, str] = MappingProxyType({}),
+    stated: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[tuple[str, bytes]]:
     """The YAML files: the template, one per task, and the group, whose metrics are the means of its
     tasks'.
@@ -72,6 +73,7 @@ def tasks(
             higher.
         aggregated: metric -> function of ``utils.py`` that adds its values up; the others are
             means.
+        stated: what the tasks' metadata say besides.
     """
     template: dict[str, Any] = {
         "test_split": "test",
@@ -87,7 +89,7 @@ def tasks(
             }
             for name in metrics
         ],
-        "metadata": {"version": 1.0, BENCHMARK: benchmark},
+        "metadata": {"version": 1.0, BENCHMARK: benchmark, **stated},
     }
     called = {key: _Function(name) for key, name in functions.items()}
     yield TEMPLATE, _yaml(called | template).encode()

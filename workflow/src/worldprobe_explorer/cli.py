@@ -79,6 +79,7 @@ def explore(
             {line for table in rows.tables for line in table.canary.splitlines() if line}
         ),
         "has_protected": has_protected,
+        "languages": rows.languages,
         "rehearsal": REHEARSAL if any(map(is_rehearsed, tables)) else "",
         "n_hidden": 0 if with_protected_text else len(rows.protected),
     }

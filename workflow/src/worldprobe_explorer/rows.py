@@ -28,6 +28,7 @@ from worldprobe.benchmarks.ewok.contracts import (
     Ratings,
     Responses,
 )
+from worldprobe.benchmarks.ewok.materials.language import language_of
 from worldprobe.benchmarks.ewok.scoring import QUESTIONS, Prompt, load_prompts, presentations
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.vocabulary import Way, has_pairing, way_of
@@ -45,8 +46,9 @@ from worldprobe.errors import UserError
 from worldprobe.files import digest_file
 from worldprobe.inference.requests import digest_items
 from worldprobe.models.engine import Loglikelihood
-from worldprobe.provenance import Provenance
+from worldprobe.provenance import Provenance, language_name
 from worldprobe.report.model_names import Roster
+from worldprobe.report.origins import language_note
 from worldprobe.settings.blocks import option_words
 from worldprobe.settings.registry import Loading
 
@@ -84,6 +86,7 @@ class ItemTable:
         canary: of its text.
         is_protected: its text is neither ours nor the user's.
         first: place of its first row among all rows.
+        details: of its provenance, which name the language.
     """
 
     path: Path
@@ -94,6 +97,7 @@ class ItemTable:
     canary: str = ""
     is_protected: bool = False
     first: int = 0
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -153,6 +157,16 @@ class Rows:
     def protected(self) -> list[str]:
         """Files whose text is neither ours nor the user's."""
         return [str(table.path) for table in self.tables if table.is_protected]
+
+    @property
+    def languages(self) -> str:
+        """The sentence on items that are not in English, or an empty string."""
+        named = {str(table.path): language_name(table.details) for table in self.tables}
+        if len(set(named.values())) == 1:
+            return language_note(Provenance(details=dict(self.tables[0].details)), Roster({}))
+        return " ".join(
+            f"The items of {path} are in {name}." for path, name in named.items() if name
+        )
 
     def sort_runs(self, roster: Roster) -> None:
         """LogProbs first, and models before controls and rules, both in the registry's order."""
@@ -241,7 +255,8 @@ def _kind_of(path: Path) -> str:
 
 
 def _items(path: Path) -> ItemTable:
-    items, canary = read_table(path, Items), read_provenance(path).canary or ""
+    items, made = read_table(path, Items), read_provenance(path)
+    canary, details = made.canary or "", made.details
     rows = pd.DataFrame(
         {
             "id": items["item_id"],
@@ -257,7 +272,8 @@ def _items(path: Path) -> ItemTable:
             "template": items["meta_template"].astype(str) + "_" + items["template"].astype(str),
         }
     )
-    return ItemTable(path, "ewok", items, rows, digest_file(path), canary, not is_own(canary))
+    digest, is_protected = digest_file(path), not is_own(canary)
+    return ItemTable(path, "ewok", items, rows, digest, canary, is_protected, details=details)
 
 
 def _trials(path: Path) -> ItemTable:
@@ -690,6 +706,9 @@ def as_data(rows: Rows, with_text: bool, roster: Roster) -> dict[str, Any]:
         },
         "texts": {name: encoded(column) for name, column in texts.items()},
         "tables": encoded(frame["table"]),
+        "languages": {
+            str(table.path): language_of(table.details).language for table in rows.tables
+        },
         "people": rows.people,
         "runs": [
             _run_data(run, is_shown.to_numpy()[run.rows], roster, frame["benchmark"][run.rows[0]])

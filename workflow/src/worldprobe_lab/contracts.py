@@ -126,8 +126,8 @@ class Leaks(Table, name="leaks", version=3, key=["model", "measure"]):
     measure: str = column(
         (
             "logprob: nats, of an item's contexts and of its targets after their own;"
-            " word_frequency: summed logarithm of how often these texts' words occur in English,"
-            " whatever the model; order: nats per shard of a file."
+            " word_frequency: summed logarithm of how often these texts' words occur in their"
+            " language, whatever the model; order: nats per shard of a file."
         ),
         isin=["logprob", "accuracy", "word_frequency", "order"],
     )

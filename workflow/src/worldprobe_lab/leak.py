@@ -24,7 +24,7 @@ from scipy.sparse import csr_matrix
 
 from worldprobe.analysis.components import detectable_by_t
 from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq, words
-from worldprobe.benchmarks.ewok.vocabulary import TEXTS
+from worldprobe.benchmarks.ewok.vocabulary import TEXTS, joint
 from worldprobe.errors import UserError
 from worldprobe.models.engine import Loglikelihood
 
@@ -80,28 +80,31 @@ def questions_of(items: pd.DataFrame) -> list[Loglikelihood]:
     """
     rows = items[["context1", "context2", "target1", "target2"]].to_dict("records")
     asked = [
-        (row[f"context{context}"] if context else None, row[text])
+        (row[f"context{context}"] if context else None, row[text], joint(row["context1"]))
         for row in rows
         for context, text in QUESTIONS
     ]
-    return [Loglikelihood(context, text) for context, text in asked]
+    return [Loglikelihood(*question) for question in asked]
 
 
-def measure_items(items: pd.DataFrame, logprobs: Sequence[float | None]) -> pd.DataFrame:
+def measure_items(
+    items: pd.DataFrame, logprobs: Sequence[float | None], language: str = "en"
+) -> pd.DataFrame:
     """Log probability and accuracy of each item.
 
     Args:
         items: an Items table.
         logprobs: answers to ``questions_of``, nats; None or NaN where there is none.
+        language: code of theirs.
 
     Returns:
         template_id, pair (of concepts), fillers (JSON), logprob (of both contexts and of both
         targets after their own context, nats), accuracy (share of the targets that are likelier
         after their own context; ties 0.5) and word_frequency (summed logarithm over the words of
-        these texts); items without an answer are left out.
+        these texts, NaN in a language without a list); items without an answer are left out.
     """
     spoken = [words(" ".join(row)) for row in items[list(TEXTS)].itertuples(index=False)]
-    often = frequencies_of_wordfreq({word for row in spoken for word in row})
+    often = frequencies_of_wordfreq({word for row in spoken for word in row}, language)
     values = np.array(
         [np.nan if value is None else value for value in logprobs], dtype=float
     ).reshape(-1, len(QUESTIONS))

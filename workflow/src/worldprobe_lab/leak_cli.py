@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from worldprobe_lab.leak import LeakEffect
 
 #: Versions of the questions, by which answers are kept, and of the statistics.
-QUESTIONS_METHOD, METHOD = 1, 4
+QUESTIONS_METHOD, METHOD = 1, 5
 #: p below which the test finds a leak.
 FOUND = 0.05
 LIMITS = (
@@ -65,8 +65,9 @@ def leak(
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.ewok.materials.language import language_of
     from worldprobe.benchmarks.ewok.scoring import check_texts
-    from worldprobe.contracts import read_table, write_table
+    from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.inference.requests import run_requests
     from worldprobe.models.checkpoint import made_by_model
     from worldprobe.provenance import digests
@@ -93,14 +94,16 @@ def leak(
     )
     values = iter(answers.values)
     parts = [list(islice(values, len(part))) for part in questions]
+    language = language_of(read_provenance(items).details).language
     measured = [
-        measure_items(table, [score.logprob for score in part])
+        measure_items(table, [score.logprob for score in part], language)
         for table, part in zip(tables, parts, strict=False)
     ]
     given, others = measured[0], pd.concat(measured[1:], ignore_index=True)
     effects = {
         measure: compare_forms(given, others, measure)
         for measure in ("logprob", "accuracy", "word_frequency")
+        if measure != "word_frequency" or given[measure].notna().any()
     }
     if file:
         paths["file"] = file
@@ -194,7 +197,7 @@ def _orders_of(
 def _in_words(name: str, effects: dict[str, LeakEffect], mean: float, n_forms: int) -> str:
     from worldprobe.report.model_names import counted
 
-    read, gain, words = effects["logprob"], effects["accuracy"], effects["word_frequency"]
+    read, gain = effects["logprob"], effects["accuracy"]
     difference = (
         f"{gain.estimate:+.4f} (95% {gain.low:+.4f} to {gain.high:+.4f}), detectable:"
         f" {gain.detectable:.4f}"
@@ -221,6 +224,24 @@ def _in_words(name: str, effects: dict[str, LeakEffect], mean: float, n_forms: i
             f"  accuracy {mean:.4f} on the given items; minus the forms', which is no gain by a"
             f" leak: {difference}"
         )
+    lines.append(f"  {_words_compared(effects.get('word_frequency'))}")
+    if "order" in effects:
+        order = effects["order"]
+        lines.append(
+            f"  order of the file: {order.estimate:+.3f} nats per shard of {order.n_pairs} (95%"
+            f" {order.low:+.3f} to {order.high:+.3f}), {p_in_words(order.p)}, detectable:"
+            f" {order.detectable:.3f}; of two tests, double the smaller p"
+        )
+    return "\n".join([*lines, LIMITS])
+
+
+def _words_compared(words: LeakEffect | None) -> str:
+    """Whether the given items have more frequent words than the forms; None: it is not known."""
+    if words is None:
+        return (
+            "WARNING: there is no list of word frequencies of the items' language, so it is not"
+            " known whether the given items are filled like the forms"
+        )
     change = (
         f"{words.estimate:+.3f} in the summed log frequency of a text's words, 95%"
         f" {words.low:+.3f} to {words.high:+.3f}"
@@ -231,24 +252,15 @@ def _in_words(name: str, effects: dict[str, LeakEffect], mean: float, n_forms: i
             if words.estimate > 0
             else ("less", "a leak may be missed")
         )
-        lines.append(
-            f"  WARNING: the given items are not filled like the forms. Their words are {more}"
+        return (
+            f"WARNING: the given items are not filled like the forms. Their words are {more}"
             f" frequent ({change}), so {so}"
         )
-    else:
-        lines.append(
-            "  words of the given items and of the forms are not shown to differ in frequency"
-            f" ({p_in_words(2 * min(words.p, 1 - words.p))}; {change}); the test finds a difference"
-            f" of {words.detectable:.3f} in 80% of such samples"
-        )
-    if "order" in effects:
-        order = effects["order"]
-        lines.append(
-            f"  order of the file: {order.estimate:+.3f} nats per shard of {order.n_pairs} (95%"
-            f" {order.low:+.3f} to {order.high:+.3f}), {p_in_words(order.p)}, detectable:"
-            f" {order.detectable:.3f}; of two tests, double the smaller p"
-        )
-    return "\n".join([*lines, LIMITS])
+    return (
+        "words of the given items and of the forms are not shown to differ in frequency"
+        f" ({p_in_words(2 * min(words.p, 1 - words.p))}; {change}); the test finds a difference"
+        f" of {words.detectable:.3f} in 80% of such samples"
+    )
 
 
 def p_in_words(p: float) -> str:

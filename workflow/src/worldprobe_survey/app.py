@@ -186,6 +186,7 @@ class Application:
         )
         asked = {
             "evalType": rating_list.eval_type,
+            "language": survey.questionnaire.language,
             "task": wording.task,
             "answers": wording.answers,
         }

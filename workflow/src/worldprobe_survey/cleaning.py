@@ -473,12 +473,15 @@ _TEXTS = {
 _CONTEXT = "Please read the scenario."
 
 
-def write_catch_trials(eval_type: str) -> pd.DataFrame:
+def write_catch_trials(eval_type: str, text: str = "", context: str = "") -> pd.DataFrame:
     """A catch trial for each answer, in the order of the answers.
 
     Args:
         eval_type: likert or choice.
+        text: what asks for an {answer}; English where it is empty.
+        context: what is shown in place of the contexts of a Choice trial.
     """
+    shown = (context or _CONTEXT) if eval_type == "choice" else None
     answers = list(ANSWERS[eval_type])
     return pd.DataFrame(
         {
@@ -487,9 +490,9 @@ def write_catch_trials(eval_type: str) -> pd.DataFrame:
             "eval_type": eval_type,
             "domain": None,
             "version": -1,
-            "first_context": _CONTEXT if eval_type == "choice" else None,
-            "second_context": _CONTEXT if eval_type == "choice" else None,
-            "target": [_TEXTS[eval_type].format(answer=answer) for answer in answers],
+            "first_context": shown,
+            "second_context": shown,
+            "target": [(text or _TEXTS[eval_type]).format(answer=answer) for answer in answers],
         }
     )
 

@@ -5,6 +5,7 @@ are in ``survey``.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -53,6 +54,7 @@ def lists_(
     plan: bool = False,
     ratings: Annotated[int, between(1, 1000)] = 5,
     wage: Annotated[float, between(0, 1e6)] = 12.0,
+    prompts: str = "ewok",
     key_out: Path | None = None,
     balance_out: Path | None = None,
     out: Path | None = None,
@@ -68,11 +70,13 @@ def lists_(
         plan: print the people, time and money needed; without --out nothing is written
         ratings: ratings that each sub-item should have, for --plan
         wage: pay per hour in your currency, for --plan
+        prompts: prompts whose words are shown: a set in resources/prompts, or a file
         key_out: answer key; keep it away from the survey (needed with --out)
         balance_out: table of how balanced each list is
         out: lists table, for the survey (needed without --plan)
     """
     from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.ewok.materials.language import language_of
     from worldprobe.benchmarks.ewok.scoring import check_texts
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe_survey.contracts import ListBalance, ListKeys, StudyLists
@@ -101,7 +105,9 @@ def lists_(
     asked = read_table(items, Items)
     check_texts(asked, items)
     asked = select_norms(asked) if settings.select == "context_pairs" else asked
-    lists = build_lists(ask_people(asked, ways, settings.unit), settings)
+    language = language_of(read_provenance(items).details)
+    catch = _catch_texts(items, prompts, ways, language.is_english or not settings.catch)
+    lists = build_lists(ask_people(asked, ways, settings.unit), settings, catch)
     _report_lists(lists, settings)
     if plan:
         for needed in plan_study(lists.balance, ratings, wage):
@@ -121,7 +127,7 @@ def lists_(
         "rounds": settings.rounds,
         "n_shared_questions": lists.n_shared,
         "n_contradictory_questions": lists.n_contradictory,
-    }
+    } | language.details()
     packages = ["numpy", "pandas"]
     without_texts = made(
         LISTS_METHOD, {"items": items}, packages, seed=settings.seed, details=details
@@ -138,6 +144,25 @@ def lists_(
     if balance_out:
         write_table(lists.balance, ListBalance, balance_out, without_texts)
     write_table(lists.trials, StudyLists, out, with_texts)
+
+
+def _catch_texts(
+    items: Path, prompts: str, ways: Sequence[str], may_be_english: bool
+) -> dict[str, tuple[str, str]]:
+    """The texts of catch trials by way of asking; a warning where they are in English and may not
+    be.
+    """
+    from worldprobe.benchmarks.ewok.scoring import load_prompts, prompts_of
+
+    name = prompts_of(items, prompts)
+    texts = {
+        way: (prompt.catch, getattr(prompt, "catch_context", ""))
+        for way, prompt in load_prompts(name).items()
+        if way in ways
+    }
+    if not (may_be_english or all(text for text, _ in texts.values())):
+        LOGGER.warning("Catch trials are in English: the prompts %s have no `catch`", name)
+    return texts
 
 
 def _keep_key(path: Path, digest: str) -> None:

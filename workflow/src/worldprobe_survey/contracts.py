@@ -33,9 +33,9 @@ class StudyLists(Table, name="study_lists", version=1, key=["list", "position"])
     expected answers.
 
     Texts are shown as they are written here. Likert: ``first_context`` and ``target``, joined by a
-    space, are the scenario. Choice: ``first_context`` is shown as context 1, ``second_context`` as
-    context 2, ``target`` is the scenario. Catch: the whole scenario is ``target``, which says what
-    to answer.
+    space or as their language does, are the scenario. Choice: ``first_context`` is shown as context
+    1, ``second_context`` as context 2, ``target`` is the scenario. Catch: the whole scenario is
+    ``target``, which says what to answer.
     """
 
     list: str = column(str_matches=LIST)

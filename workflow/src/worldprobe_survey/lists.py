@@ -16,11 +16,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.vocabulary import joint
 from worldprobe.commented_csv import CsvError, read_rows
 from worldprobe.contracts import Table, read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
@@ -79,13 +81,18 @@ class DealtLists:
     n_contradictory: int
 
 
-def build_lists(questions: pd.DataFrame, layout: study_settings.Lists) -> DealtLists:
+def build_lists(
+    questions: pd.DataFrame,
+    layout: study_settings.Lists,
+    catch: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> DealtLists:
     """Deal the questions of one or both ways of asking to lists.
 
     Args:
         questions: ``QUESTION_COLUMNS``, in any order of rows.
         layout: how they are dealt. The unit ``shared_text`` joins the units that share a sentence
             into one; otherwise the column ``unit`` is taken as it is.
+        catch: way of asking -> texts of its catch trials, as ``write_catch_trials`` takes them.
 
     Returns:
         The lists, the same for the same questions and layout whatever the order of rows.
@@ -97,15 +104,14 @@ def build_lists(questions: pd.DataFrame, layout: study_settings.Lists) -> DealtL
     asked["sentence"] = name_questions(asked, is_ordered=False)
     if layout.unit == "shared_text":
         asked["unit"] = join_units(asked["unit"], asked["sentence"])
-    trials = pd.concat(list(_deal(asked, layout)), ignore_index=True)
+    trials = pd.concat(list(_deal(asked, layout, catch)), ignore_index=True)
     key = asked[
         ["question", "eval_type", "item_id", "target", "context", "unit", "expected"]
     ].assign(kind="test")
-    catch = key_of_catch_trials(trials["question"])
     by_question = asked.groupby("question")
     return DealtLists(
         trials=trials,
-        key=pd.concat([key, catch], ignore_index=True),
+        key=pd.concat([key, key_of_catch_trials(trials["question"])], ignore_index=True),
         balance=measure_balance(trials, asked),
         n_shared=int((by_question.size() > 1).sum()),
         n_contradictory=int((by_question["expected"].nunique() > 1).sum()),
@@ -129,7 +135,7 @@ def name_questions(questions: pd.DataFrame, is_ordered: bool = True) -> pd.Serie
         first, second = first.where(~is_swapped, second), second.where(~is_swapped, first)
     # A rater sees context and target as one scenario: where one ends and the other begins makes no
     # difference.
-    scenario = first + " " + target
+    scenario = first + first.map(joint) + target
     shown = scenario.mask(
         questions["eval_type"] == "choice", first + _SEPARATOR + second + _SEPARATOR + target
     )
@@ -197,7 +203,9 @@ def measure_balance(trials: pd.DataFrame, asked: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _deal(asked: pd.DataFrame, layout: study_settings.Lists) -> Iterator[pd.DataFrame]:
+def _deal(
+    asked: pd.DataFrame, layout: study_settings.Lists, texts: Mapping[str, Sequence[str]]
+) -> Iterator[pd.DataFrame]:
     """The trials of the lists, of one way of asking after the other."""
     for way, rows in asked.groupby("eval_type", sort=True):
         number = 0
@@ -209,7 +217,10 @@ def _deal(asked: pd.DataFrame, layout: study_settings.Lists) -> Iterator[pd.Data
                 tests = cells.rename(columns={"target": "side", "target_text": "target"}).assign(
                     kind="test"
                 )[_TRIAL]
-                trials = pd.concat([tests, write_catch_trials(str(way))], ignore_index=True)
+                trials = pd.concat(
+                    [tests, write_catch_trials(str(way), *texts.get(str(way), ()))],
+                    ignore_index=True,
+                )
                 catch = np.arange(len(tests), len(trials))
                 lists = [
                     add_catch_trials(random.permutation(dealt), catch, layout.catch, random)

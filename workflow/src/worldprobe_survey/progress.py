@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from worldprobe.benchmarks.ewok.vocabulary import joint
 from worldprobe_survey.identities import ABSENT, PREVIEW
 from worldprobe_survey.store import DAY_MS, Database
 from worldprobe_survey.study import Survey, read_fact, shuffled
@@ -281,6 +282,7 @@ def _show(
         "token": row["token"],
         "practice": row["kind"] == "practice",
         "contexts": list(trial.contexts),
+        "join": joint("".join(trial.contexts[:1])),
         "target": trial.target,
         "break": bool(
             every and rows["done"] and rows["done"] % every == 0 and n_left >= FEWEST_AFTER_BREAK

@@ -137,13 +137,15 @@ def _check_host(host: str, public: bool) -> bool:
 
 
 def _read_questionnaire(path: Path, prompts: str) -> Questionnaire:
-    from worldprobe.benchmarks.ewok.scoring import load_prompts
-    from worldprobe.contracts import read_table
+    from worldprobe.benchmarks.ewok.materials.language import language_of
+    from worldprobe.benchmarks.ewok.scoring import load_prompts, prompts_of
+    from worldprobe.contracts import read_provenance, read_table
     from worldprobe_survey.contracts import StudyLists
     from worldprobe_survey.lists import digest_lists
     from worldprobe_survey.study import read_questionnaire, read_wording
 
     frame = read_table(path, StudyLists)
+    prompts = prompts_of(path, prompts)
     texts = load_prompts(prompts)
     wordings = {}
     for eval_type in sorted(set(frame["eval_type"])):
@@ -153,9 +155,10 @@ def _read_questionnaire(path: Path, prompts: str) -> Questionnaire:
             )
         prompt = texts[eval_type]
         wordings[eval_type] = read_wording(
-            prompt.instructions, prompt.block, prompt.answers, prompt.trials
+            prompt.instructions, prompt.block, prompt.answers, prompt.trials, prompt.labels
         )
-    return read_questionnaire(frame, digest_lists(frame), wordings)
+    code = language_of(read_provenance(path).details).language
+    return read_questionnaire(frame, digest_lists(frame), wordings, code)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import hmac
 import json
 import os
 import random
+import re
 import secrets
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -447,11 +448,13 @@ class Questionnaire:
         digest: of the lists; every rating carries it.
         lists: by name.
         wordings: by eval type.
+        language: code of the language that lists and words are in.
     """
 
     digest: str
     lists: Mapping[str, TrialList]
     wordings: Mapping[str, Wording]
+    language: str = "en"
 
     def wording(self, name: str) -> Wording:
         """The words around the trials of a list."""
@@ -464,7 +467,7 @@ class Questionnaire:
 
 
 def read_questionnaire(
-    frame: pd.DataFrame, digest: str, wordings: Mapping[str, Wording]
+    frame: pd.DataFrame, digest: str, wordings: Mapping[str, Wording], language: str = "en"
 ) -> Questionnaire:
     """The lists of a table (contracts.StudyLists of ``worldprobe_survey``).
 
@@ -472,6 +475,7 @@ def read_questionnaire(
         frame: its rows.
         digest: of the set of lists.
         wordings: by eval type.
+        language: code of theirs.
     """
     lists = {}
     for name, rows in frame.sort_values(["list", "position"]).groupby("list", sort=True):
@@ -489,19 +493,24 @@ def read_questionnaire(
         lists[str(name)] = TrialList(
             str(name), str(rows["eval_type"].iloc[0]), domain, int(rows["round"].iloc[0]), trials
         )
-    return Questionnaire(digest, lists, wordings)
+    return Questionnaire(digest, lists, wordings, language)
 
 
 def read_wording(
-    instructions: str, block: str, answers: Sequence[str], examples: Sequence[Mapping[str, str]]
+    instructions: str,
+    block: str,
+    answers: Sequence[str],
+    examples: Sequence[Mapping[str, str]],
+    labels: Sequence[str] = (),
 ) -> Wording:
     r"""The words of a prompt, as people see them: without the headings and the place for an answer.
 
     Args:
         instructions: the prompt's instructions, under a heading.
-        block: its block, with a section "## Task".
+        block: its block; the last section with words and without slots is the task.
         answers: its answers.
         examples: texts of its trial examples.
+        labels: words beside the answers; the paper's where there are none.
 
     >>> wording = read_wording(
     ...     "# HOW\n\nRead.",
@@ -513,8 +522,9 @@ def read_wording(
     ('Read.', 'Rate it.', ('Context 1', 'Context 2'))
     """
     paragraphs = [line for line in instructions.splitlines() if not line.startswith("#")]
-    task = block.partition("## Task\n")[2].partition("\n\n##")[0]
-    labels = (
+    sections = [part.strip() for part in re.split(r"(?m)^##.*$", block)]
+    task = next((part for part in reversed(sections) if part and "{" not in part), "")
+    labels = labels or (
         ("Context 1", "Context 2")
         if len(answers) == 2
         else ("makes no sense", "", "", "", "makes perfect sense")
@@ -528,7 +538,7 @@ def read_wording(
         )
         for example in examples
     )
-    return Wording("\n".join(paragraphs).strip(), task.strip(), labels, practice)
+    return Wording("\n".join(paragraphs).strip(), task, tuple(labels), practice)
 
 
 def shuffled(trials: Sequence[Trial], seed: int, is_shuffled: bool = True) -> list[int]:

@@ -184,7 +184,9 @@ def test_no_response_tells_which_item_or_kind_a_trial_is(lab):
         assert "catch" not in str({name: value for name, value in trial.items() if name != "token"})
         trial = person.answer(trial).json()
     assert keys == {
-        frozenset({"state", "token", "practice", "contexts", "target", "break", "done", "total"})
+        frozenset(
+            ["state", "token", "practice", "contexts", "join", "target", "break", "done", "total"]
+        )
     }
     questions = [trial.question for one in lab.plan.lists.values() for trial in one.trials]
     page = person.open("/").text

@@ -5,8 +5,15 @@ import re
 
 import pytest
 
+from worldprobe.benchmarks.ewok.contracts import Items
+from worldprobe.benchmarks.ewok.materials.language import Language
 from worldprobe.benchmarks.ewok.scoring import load_prompts
+from worldprobe.cli import main
+from worldprobe.contracts import read_table, write_table
+from worldprobe.provenance import Provenance
 from worldprobe_survey.app import STATIC
+from worldprobe_survey.contracts import StudyLists
+from worldprobe_survey.server_cli import _read_questionnaire
 from worldprobe_survey.study import read_wording
 
 PID = f"{1:024x}"
@@ -307,3 +314,30 @@ def test_the_consent_can_be_kept(lab):
     response = lab.person().browser.get("/consent")
     assert response.text == lab.settings.consent_text
     assert "attachment" in response.headers["content-disposition"]
+
+
+@pytest.mark.parametrize("code", ["zh", "xx"])
+def test_items_are_asked_about_in_their_language_and_what_stays_english_is_told(
+    item_table, tmp_path, make_lab, caplog, code
+):
+    language = Language(language=code, name="Other", prompts="ewok_zh" if code == "zh" else "ewok")
+    table = read_table(item_table, Items)
+    number = table.index.astype(str)
+    texts = {"context1": "箱子很重。", "context2": "箱子很轻。", "target1": "他搬不动。"}
+    named = {name: number + text for name, text in (texts | {"target2": "他搬得动。"}).items()}
+    items, lists, key = (tmp_path / f"{name}.parquet" for name in ("items", "lists", "key"))
+    write_table(table.assign(**named), Items, items, Provenance(details=language.details()))
+    command = f"human lists {items} --shortest 1 --catch 1 --key-out {key} --out {lists}"
+    assert main(command.split()) == 0
+    assert ("Catch trials are in English" in caplog.text) == (code == "xx")
+    questionnaire = _read_questionnaire(lists, "ewok")
+    shown = read_table(lists, StudyLists).query("kind == 'catch'")["target"]
+    assert shown.str.startswith("这不是情景" if code == "zh" else "This is not a scenario").all()
+    wording = questionnaire.wordings["likert"]
+    assert wording.task.startswith("这个情景" if code == "zh" else "How much does")
+    assert wording.answers[-1] == ("完全合乎情理" if code == "zh" else "makes perfect sense")
+    person = make_lab(questionnaire, practice=False).person()
+    person.begin()
+    trial = person.trial()
+    assert trial["join"] == ("" if trial["contexts"] else " ")
+    assert f"&#34;language&#34;: &#34;{code}&#34;" in person.open("/").text

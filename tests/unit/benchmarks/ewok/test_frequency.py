@@ -67,6 +67,9 @@ def test_features_are_half_of_both_contexts_and_the_target():
         "n_occurrences_without_frequency": 1,
         "n_texts_without_words": 0,
     }
+    unknown = frequency.surface_features(one_item(), lambda words: dict.fromkeys(words, math.nan))
+    assert unknown.features["log_frequency"].isna().all()
+    assert unknown.counts["n_distinct_words_without_frequency"] == 9
 
 
 def test_the_papers_words_lose_all_punctuation_and_its_names_their_s():

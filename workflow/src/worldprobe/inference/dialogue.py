@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from unicodedata import decimal
 
 from worldprobe.inference.requests import (
     Choose,
@@ -155,9 +156,15 @@ def converse(
     return exchanges, merge_origins(origins)
 
 
-#: A numeral; Chinese characters may stand around it without a blank.
+#: Letters that stand around a numeral without a blank: Chinese, Japanese and Korean ones.
+_BESIDE = (
+    r"\u1100-\u11ff\u3005\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u9fff\uac00-\ud7ff"
+    r"\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff"
+)
+#: A numeral; what is joined to a letter by a hyphen has no minus.
 NUMERAL = re.compile(
-    r"(?<![^\W\u3400-\u9fff])(?<![.,])[-\u2212]?\d+(?:[.,]\d+)*(?![^\W\u3400-\u9fff])"
+    rf"(?<![^\W{_BESIDE}])(?<![.,\uff0e])(?:(?<!\w)[-\u2212\uff0d])?"
+    rf"\d+(?:[.,\uff0e]\d+)*(?![^\W{_BESIDE}])"
 )
 #: A whole number with decimals.
 DECIMALS = re.compile(r"\.0{1,2}$")
@@ -188,18 +195,23 @@ def first_numeral(accept: Sequence[str]) -> Reader:
     >>> read = first_numeral("12345")
     >>> read("I would say 4.").value, read("10 out of 10").status, read("none").status
     ('4', 'out_of_range', 'no_numeral')
-    >>> read("4.0").value, read("\N{MINUS SIGN}1").status, read("选2更合理").value
+    >>> read("4.0").value, read("\N{MINUS SIGN}1").status, read("选２更合理").value
     ('4', 'out_of_range', '2')
     """
 
     def read(text: str) -> Reading:
-        numerals = NUMERAL.findall(text)
+        numerals = [_plain(numeral) for numeral in NUMERAL.findall(text)]
         for numeral in numerals:
             if (whole := DECIMALS.sub("", numeral)) in accept:
                 return Reading(whole, "ok")
         return Reading(None, "out_of_range" if numerals else "no_numeral")
 
     return read
+
+
+def _plain(numeral: str) -> str:
+    """A numeral in ASCII, whatever its script's digits."""
+    return "".join(str(decimal(sign, sign)) for sign in numeral).replace("\uff0e", ".")
 
 
 def last_word(accept: Sequence[str]) -> Reader:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from worldprobe.contracts import read_provenance, table_name
 from worldprobe.missing import present
-from worldprobe.provenance import Provenance
+from worldprobe.provenance import Provenance, language_name
 from worldprobe.report.model_names import Roster, counted
 from worldprobe.report.sheet import Sheet, number_column, percent, text_column
 
@@ -228,12 +228,13 @@ def rehearsal_note(provenance: Provenance, roster: Roster) -> str:
 
 def language_note(provenance: Provenance, roster: Roster) -> str:
     """The sentence on items that are not in English, or an empty string."""
-    name = provenance.details.get("items_in")
-    return (
-        f"The items are in {name}; baselines and references that know English alone are left out."
-        if name
+    name = language_name(provenance.details)
+    left_out = (
+        "; baselines and references that know English alone are left out"
+        if "items_in" in provenance.details
         else ""
     )
+    return f"The items are in {name}{left_out}." if name else ""
 
 
 #: Title -> note for tables and figures, and for the head of a report.

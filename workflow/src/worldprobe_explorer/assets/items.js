@@ -25,6 +25,7 @@ const rightOf = (run, row) => run && run.of[row] >= 0 ? run.right[run.of[row]] :
 const pairingOf = (run, row) => run && run.pairing && run.of[row] >= 0 ? run.pairing[run.of[row]] : null;
 const marginOf = (run, row) => run && run.of[row] >= 0 ? run.margin[run.of[row]] : null;
 const partsOf = row => SHOWN.map(name => value(texts[name], row));
+const langOf = row => data.languages[value(data.tables, row)];
 const textOf = row => partsOf(row).filter(Boolean).join(" ");
 /* Contexts, an arrow, targets; a stroke between two of a kind. */
 const lineOf = row => { const parts = partsOf(row); return [parts.slice(0, 2), parts.slice(2)].map(two => two.filter(Boolean).join(" / ")).filter(Boolean).join(" → "); };
@@ -157,7 +158,7 @@ function rowOf(place) {
     mark.classList.add(right === 1 ? "good" : right === 0 ? "bad" : "half");
     marks.append(mark);
   });
-  line.append(make("div", text, {className: "what"}), make("div", `${data.ids[row]} · ${where}`, {className: "where"}), marks);
+  line.append(make("div", text, {className: "what", lang: langOf(row)}), make("div", `${data.ids[row]} · ${where}`, {className: "where"}), marks);
   line.addEventListener("click", () => { at = place; draw(); open(row); });
   return line;
 }
@@ -226,7 +227,7 @@ function open(row) {
   const headings = HEADINGS[value(data.filters.benchmark, row)] || ["Context", "", "Right", "Wrong"];
   SHOWN.forEach((name, k) => {
     const text = value(texts[name], row);
-    if (text) list.append(make("dt", headings[k]), make("dd", text));
+    if (text) list.append(make("dt", headings[k]), make("dd", text, {lang: langOf(row)}));
   });
   if (!list.children.length) body.append(make("p", "This page has no text of this item."));
   body.append(list);

@@ -79,18 +79,18 @@
   }
 
   const heading = (text) => `<h2 class="label">${escape(text)}</h2>`;
-  const passage = (text, id) => `<p class="scenario"${id ? ` id="${id}" tabindex="-1"` : ""}>${escape(text)}</p>`;
+  const passage = (text, id) => `<p class="scenario" lang="${config.language}"${id ? ` id="${id}" tabindex="-1"` : ""}>${escape(text)}</p>`;
 
   function stimulus() {
     const badge = current.practice ? `<p class="badge">${escape(texts.practice)}</p>` : "";
     const parts = config.evalType === "choice"
       ? [heading(texts.contexts), ...current.contexts.map((text, k) => passage(`${k + 1}. ${text}`, k ? "" : "begin")),
         heading(texts.scenario), passage(current.target)]
-      : [heading(texts.scenario), passage([...current.contexts, current.target].join(" "), "begin")];
+      : [heading(texts.scenario), passage([...current.contexts, current.target].join(current.join), "begin")];
     // A small screen shows the question alone: what follows explains numbers that have labels there.
-    const end = config.response === "text" ? -1 : config.task.indexOf("? ");
+    const end = config.response === "text" ? -1 : config.task.search(/\? |？/);
     const [question, rest] = end < 0 ? [config.task, ""] : [config.task.slice(0, end + 1), config.task.slice(end + 1)];
-    return `${badge}${parts.join("")}<p class="task" id="task">${escape(question)}<span class="explained">${escape(rest)}</span></p>`;
+    return `${badge}${parts.join("")}<p class="task" id="task" lang="${config.language}">${escape(question)}<span class="explained">${escape(rest)}</span></p>`;
   }
 
   const jsPsych = initJsPsych({ display_element: place, on_finish: survey.home });
@@ -115,7 +115,7 @@
   });
 
   const button = (words, index) => {
-    const label = words ? `<span class="words">${escape(words)}</span>` : "";
+    const label = words ? `<span class="words" lang="${config.language}">${escape(words)}</span>` : "";
     return `<button type="button" class="answer" data-key="${index + 1}"><span class="number">${index + 1}</span>${label}</button>`;
   };
 

@@ -1,6 +1,7 @@
 """Materials in other languages than English: how slots are said, sentences end, texts are joined."""
 
 import json
+import math
 import shutil
 import zipfile
 from dataclasses import replace
@@ -21,6 +22,7 @@ from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.opened import ready_templates
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.benchmarks.ewok.materials.slots import sentence
+from worldprobe.benchmarks.ewok.report import _title
 from worldprobe.benchmarks.ewok.scoring import item_queries, load_prompts
 from worldprobe.benchmarks.ewok.settings import Ewok
 from worldprobe.benchmarks.ewok.study import baselines, language_in, prompt_set
@@ -31,7 +33,7 @@ from worldprobe.inference.dialogue import first_numeral
 from worldprobe.paths import BUILTIN, EDITIONS
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
-from worldprobe.report.origins import notes
+from worldprobe.report.origins import TableOrigin, notes
 from worldprobe.report.sheet import Sheet, text_column
 from worldprobe.settings.blocks import check
 from worldprobe_authoring.balance import compare_sides, word_cues
@@ -208,7 +210,8 @@ def test_words_and_frequencies_are_those_of_the_language():
     for word, code in (("桌子", "zh"), ("mesa", "es")):
         assert frequency.frequencies_of_wordfreq([word], code)[word] > 10_000
     assert frequency.frequencies_of_wordfreq(["mesa"])["mesa"] < 10_000
-    assert frequency.frequencies_of_wordfreq(["mesa"], "xx") == {"mesa": 0.0}
+    for code in ("xx", "ko"):
+        assert math.isnan(frequency.frequencies_of_wordfreq(["mesa"], code)["mesa"])
     assert frequency.without_phrases("水杯在桌子上。", ["桌子"]) == "水杯在上。"
 
 
@@ -233,11 +236,18 @@ def test_prompts_of_a_language_ask_as_the_english_ones(name):
         ]
 
 
-def test_answers_are_read_between_chinese_characters():
+@pytest.mark.parametrize(
+    ("answers", "value"),
+    [
+        ("答案是2。 选2更合理 选项２ ２。 ２．０ 选-2 選択肢2です は2です 2번 2입니다 ｶﾅ2 ٢", "2"),
+        ("2nd a2b x2 第12个 ２nd １２ ２．５ －２ ② ² 二 第二个 2〇 두번", None),
+    ],
+)
+def test_answers_are_read_beside_letters_of_scripts_without_blanks(answers, value):
     read = first_numeral(["1", "2"])
-    assert [read(text).value for text in ("答案是2。", "选1更合理", "第12个", "a2b")] == [
-        *("2", "1", None, None)
-    ]
+    assert {text: read(text).value for text in answers.split()} == dict.fromkeys(
+        answers.split(), value
+    )
 
 
 def test_a_study_asks_in_the_language_and_has_no_english_baselines():
@@ -289,6 +299,8 @@ def test_every_number_says_that_its_items_are_not_in_english(item_table, tmp_pat
     details = kinds_of([item_table, path])
     assert notes(Provenance(details=details), Roster({}))[0].startswith("The items are in Thai;")
     assert notes(Provenance(details=kinds_of([item_table])), Roster({})) == []
+    items = TableOrigin("items", path, Provenance(details=SPANISH.rules.language.details()))
+    assert _title([items], False) == "EWoK's method, own items in Spanish"
 
 
 @pytest.mark.parametrize("name", ["builtin-es", "builtin-zh"])

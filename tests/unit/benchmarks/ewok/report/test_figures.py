@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.figures.accuracy import FEWEST_ITEMS, SHOWN_CONCEPTS
 from worldprobe.cli import main
 from worldprobe.contracts import write_table
+from worldprobe.errors import TooLittleError
 from worldprobe.models.registry import BASELINES
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
@@ -230,6 +232,14 @@ def test_a_correlation_has_its_interval_in_the_figure(small_study):
     texts = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert len(texts) == frame["model"].nunique()
     assert all(re.match(r"r = −?0\.\d\d\**\ \(.*(–| to ).*\)$", text) for text in texts)
+
+
+def test_frequencies_that_a_language_lacks_are_a_figure_that_says_so(small_study):
+    unknown = replace(
+        small_study, feature_means=small_study.feature_means.assign(log_frequency=np.nan)
+    )
+    with pytest.raises(TooLittleError, match="word frequency is not known in the items' language"):
+        tidy_of("log_frequency", unknown)
 
 
 def test_ways_of_asking_of_one_version_have_intervals_and_of_several_ranges():

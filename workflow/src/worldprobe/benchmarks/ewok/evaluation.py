@@ -30,6 +30,7 @@ from worldprobe.engines import Workload, refuse_others
 from worldprobe.extensions import load
 from worldprobe.models.registry import CAUSAL, describe_kind
 from worldprobe.paths import EDITIONS, REPOSITORY, edition
+from worldprobe.provenance import language_name
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import notes
 from worldprobe.report.results import (
@@ -136,7 +137,7 @@ def collect_evaluation(
     numbers = benchmark_result(
         shown,
         counts,
-        title=title_of_items(is_official, materials),
+        title=title_of_items(is_official, materials, language=language_name(of_items.details)),
         unit="items",
         chance=0.5,
         interval=interval,
@@ -175,23 +176,27 @@ def _start_tokens(stated: list[str] | str | None) -> str:
     return stated if isinstance(stated, str) else " ".join(stated or []) or "none"
 
 
-def title_of_items(is_official: bool, materials: str, is_protected: bool = False) -> str:
+def title_of_items(
+    is_official: bool, materials: str, is_protected: bool = False, language: str = ""
+) -> str:
     """What a score on items is called: the benchmark's name is that of the published items alone.
 
     Args:
         is_official: whether the items are the published ones.
         materials: an edition of ours, or any other place.
         is_protected: whether the materials are EWoK's own.
+        language: its name, if it is not English.
 
     >>> title_of_items(True, "official.zip"), title_of_items(False, "builtin@4")
     ('EWoK', "EWoK's method, items builtin@4")
-    >>> title_of_items(False, "mine")
-    "EWoK's method, own items"
+    >>> title_of_items(False, "mine"), title_of_items(False, "mine", language="German")
+    ("EWoK's method, own items", "EWoK's method, own items in German")
     """
     if is_official:
         return TITLE
     others = "other items of its materials" if is_protected else "own items"
-    return METHOD_ON.format(f"items {edition(materials)}" if _is_edition(materials) else others)
+    named = f"items {edition(materials)}" if _is_edition(materials) else others
+    return METHOD_ON.format(named + (f" in {language}" if language else ""))
 
 
 def _is_edition(materials: str) -> bool:

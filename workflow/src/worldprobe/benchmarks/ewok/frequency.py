@@ -28,15 +28,22 @@ BLOCK = 1 << 24
 CONTRACTION = re.compile(r"(?<=\w)(n't|'\w+)$")
 
 
+#: Languages whose list in wordfreq has pieces of words, by a program that we do not need.
+_SPLIT_OTHERWISE = ("ja", "ko")
+
+
 def frequencies_of_wordfreq(words: Collection[str], language: str = "en") -> dict[str, float]:
     """Occurrences per billion words of a language, whatever the case; 0 for a word that wordfreq
-    does not know, and for all words of a language of which it has no list.
+    does not know, and NaN for all words of a language of which it has no list that can be used.
     """
     from wordfreq import available_languages, get_frequency_dict, word_frequency
 
-    if language not in available_languages():
-        LOGGER.warning("wordfreq has no list of the language %s: no word has a frequency", language)
-        return dict.fromkeys(sorted(words), 0.0)
+    if language not in available_languages() or language in _SPLIT_OTHERWISE:
+        LOGGER.warning(
+            "no word has a frequency: wordfreq has no list of the language %s that we can use",
+            language,
+        )
+        return dict.fromkeys(sorted(words), math.nan)
     if language == "zh":  # words are split as this list has them, see ``split_han``
         listed = get_frequency_dict(language)
         return {word: listed.get(word, 0.0) * 1e9 for word in sorted(words)}
@@ -390,7 +397,7 @@ def _read(fillers: str) -> dict[str, str]:
     return filled
 
 
-#: Words -> how often each occurs, on any scale; 0: unknown.
+#: Words -> how often each occurs, on any scale; 0: unknown; NaN: unknown of all words.
 Frequencies = Callable[[Collection[str]], Mapping[str, float]]
 
 
@@ -457,7 +464,7 @@ def surface_features(
                     "items", f"target {target} of {item_id} and its contexts have no words.", fix
                 )
             rows.append((item_id, target, float(n_words), log_mean))
-    missing = {word for word, frequency in by_word.items() if frequency == 0}
+    missing = {word for word, frequency in by_word.items() if not frequency > 0}
     return Surface(
         features=pd.DataFrame(rows, columns=["item_id", "target", "n_words", "log_frequency"]),
         counts={

@@ -41,7 +41,7 @@ from worldprobe.models.registry import (
     describe_kind,
 )
 from worldprobe.paths import BUILTIN, EDITIONS, REPOSITORY
-from worldprobe.provenance import Provenance
+from worldprobe.provenance import Provenance, language_name
 from worldprobe.report.findings import (
     compared_in_words,
     count_kinds,
@@ -163,7 +163,8 @@ def _title(origins: Sequence[TableOrigin], is_official: bool) -> str:
         is_released = any(is_protected(origin.provenance.canary) for origin in origins)
         return TITLE if is_released else METHOD_ON.partition(",")[0]
     edition = _edition(items).rpartition(", ")[2]
-    return title_of_items(is_official, edition, is_protected(items.canary))
+    language = language_name(items.details)
+    return title_of_items(is_official, edition, is_protected(items.canary), language)
 
 
 def _is_official(origins: Sequence[TableOrigin]) -> bool:

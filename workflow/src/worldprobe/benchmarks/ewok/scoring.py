@@ -68,6 +68,12 @@ class Prompt(Block):
     trials: Annotated[list[dict[str, str]], Field(min_length=1)]
     """Slot values and response of each trial example."""
 
+    labels: list[str] = []
+    """For people: the words beside the answers; the paper's where there are none."""
+
+    catch: str = ""
+    """For people: what asks for an {answer} to see whether they read; English where it is empty."""
+
     def findings(self) -> Iterator[Finding]:
         """Slots, answers and trial examples that do not fit each other."""
         for key in ("instructions", "trial_heading", "test_heading"):
@@ -83,6 +89,10 @@ class Prompt(Block):
                 f"must contain the slots {', '.join(self.SLOTS)}, and no other.",
                 "Fix the block.",
             )
+        if self.labels and len(self.labels) != len(self.answers):
+            yield ("labels",), "are not as many as the answers.", 'Write one each, "" for none.'
+        if self.catch and set(re.findall(SLOT, self.catch)) != {"answer"}:
+            yield ("catch",), "must contain the slot answer, and no other.", "Fix it."
         for one, other in itertools.permutations(self.answers, 2):
             if other.startswith(one):
                 yield (
@@ -131,6 +141,9 @@ class ChoicePrompt(Prompt):
     """How a choice between two contexts is asked for."""
 
     SLOTS = ("context1", "context2", "target")
+
+    catch_context: str = ""
+    """What stands in the place of both contexts where ``catch`` is asked."""
 
     def findings(self) -> Iterator[Finding]:
         """Answers that are not the numbers of the contexts, besides."""

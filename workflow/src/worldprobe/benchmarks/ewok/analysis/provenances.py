@@ -19,6 +19,7 @@ from worldprobe.contracts.results import read_distinct
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file
 from worldprobe.models.registry import describe_kind
+from worldprobe.provenance import language_name
 
 #: name of the items table among a provenance's inputs.
 ITEMS = "items"
@@ -84,7 +85,7 @@ def kinds_of(paths: Sequence[Path]) -> dict[str, Any]:
         if made.kind and made.model:
             kinds[made.model] = describe_kind(made.kind, made.details.get("pseudo_log_likelihood"))
         kinds |= made.details.get("kinds", {})
-        language = made.details.get("items_in", language)
+        language = language_name(made.details) or language
         if made.model and (facts := _flags(made.details)):
             flags.setdefault(made.model, {}).update(facts)
         for model, ways in made.details.get("flags", {}).items():

@@ -18,7 +18,7 @@ from worldprobe.cli.options import (
 )
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.provenance import made
+from worldprobe.provenance import language_name, made
 from worldprobe.settings.blocks import Block
 
 if TYPE_CHECKING:
@@ -259,10 +259,9 @@ def judge(
     from worldprobe.benchmarks.ewok.analysis.judge import judge_evidence, read_evidence
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items
     from worldprobe.benchmarks.ewok.contracts import Items, Judgements
-    from worldprobe.benchmarks.ewok.materials.language import language_of
     from worldprobe.contracts import read_provenance, read_table, validate, write_table
 
-    language = language_of(read_provenance(items).details)
+    language = language_name(read_provenance(items).details)
     _check_evidence(evidence, out, near_tie, compare_targets)
     item_rows = read_table(items, Items)
     check_items(items, evidence)
@@ -282,7 +281,7 @@ def judge(
             engine=source.engine,
             kind=source.kind,
             details=judged.details
-            | ({} if language.is_english else {"items_in": language.name})
+            | ({"items_in": language} if language else {})
             | {key: source.details[key] for key in OF_MODEL if key in source.details},
         )
         finished.append((validate(judged.table, Judgements), destination, provenance))

@@ -308,6 +308,7 @@ def measure_surface(
         {"items": items} | {path.name: path for path in ngrams},
         ["wordfreq"] if frequency == "wordfreq" else ["pyarrow"],
         details={"source": frequency, "unit": unit, "is_compat": compat}
+        | language.details()
         | ({"without": {measure.name: measure.reason for measure in without}} if without else {})
         | measured.counts,
     )

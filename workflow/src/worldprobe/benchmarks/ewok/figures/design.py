@@ -26,7 +26,7 @@ from worldprobe.benchmarks.ewok.vocabulary import (
     SURFACE_FEATURES,
     TARGET_CONTRASTS,
 )
-from worldprobe.errors import UserError
+from worldprobe.errors import TooLittleError, UserError
 from worldprobe.models.registry import BASELINES
 from worldprobe.report import style
 from worldprobe.report.lines import FEW
@@ -344,12 +344,16 @@ def _points(
 
     Raises:
         UserError: the feature was not measured.
+        TooLittleError: it is not known in the language of the items.
     """
     points = feature_means[
         feature_means.eval_type.isin([eval_type, "human_likert"])
         & ~feature_means.model.isin(BASELINES)
     ]
     if points[feature].isna().all():
+        if feature in SURFACE_FEATURES:
+            problem = f"the {SURFACE_FEATURES[feature]} is not known in the items' language."
+            raise TooLittleError(f"figure {feature}", problem, "Drop this figure.")
         fix = "Switch its baseline on in the configuration, or drop this figure."
         raise UserError(f"figure {feature}", "was not measured in this run.", fix)
     wanted = correlations[
