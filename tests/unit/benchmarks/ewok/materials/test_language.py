@@ -410,6 +410,7 @@ def test_items_without_prompts_of_their_language_are_not_asked_in_english(foreig
     ("language", "written", "said"),
     [
         (CHINESE, "她说：“好。”", "她说：“好。”"),
+        (CHINESE, "她说：“好”", "她说：“好。”"),
         (CHINESE, "她说“好”", "她说“好”。"),
         (SPANISH, "¿está rota? no", "¿Está rota? No."),
     ],
