@@ -54,6 +54,7 @@ def test_an_option_of_several_commands_means_the_same_in_each() -> None:
     assert not differing, "\n".join(differing)
 
 
+@pytest.mark.long
 def test_the_choices_of_an_option_are_taken_from_one_list() -> None:
     for option, by_command in options().items():
         if option == "--format":  # of items, and of results: each has other readers

@@ -185,6 +185,7 @@ def test_sigterm_leaves_nothing_half_written(study, tmp_path: Path, monkeypatch)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.long
 def test_a_full_disk_below_the_output_is_one_error() -> None:
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "worldprobe", "models", "list"]

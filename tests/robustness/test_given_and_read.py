@@ -91,6 +91,7 @@ def total(path: Path) -> None:
         (total, '"Total" is a total'),
     ],
 )
+@pytest.mark.long
 def test_fillers_that_are_none_are_refused_and_nothing_else_is_complained_of(
     check: Check, study: dict[str, Path], tmp_path: Path, spoil: Callable[[Path], None], words: str
 ) -> None:

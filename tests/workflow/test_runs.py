@@ -167,6 +167,7 @@ def test_a_run_that_was_killed_is_finished_by_the_next_with_the_same_bytes(
     assert finished_before, "what was scored before the kill was scored again"
 
 
+@pytest.mark.long
 def test_the_password_of_an_archive_stands_in_no_log(
     plan: Snakemake,
     snakemake_command: Callable[..., list[str]],

@@ -66,6 +66,7 @@ def test_one_version_has_no_other_fillings_and_a_model_without_answers_none_agai
     assert label_audit(found).cells() == []
 
 
+@pytest.mark.long
 def test_fillers_are_shown_with_the_canary_by_which_archives_know_our_own(tmp_path):
     items, judged = tmp_path / "items.parquet", tmp_path / "judged.parquet"
     assert run(f"items build builtin --limit 13 --versions 0 --out {items}") == 0

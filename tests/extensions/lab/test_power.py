@@ -87,6 +87,7 @@ def test_a_pilot_that_cannot_tell_is_refused(values):
         variances_of_differences(values, CLUSTER)
 
 
+@pytest.mark.long
 def test_where_each_item_has_its_own_fillings_versions_only_add_items_and_what_was_planned_is_found():
     random = np.random.default_rng(9)
     n, n_versions, sizes = 1500, 3, np.repeat([1, 2, 4], 20)

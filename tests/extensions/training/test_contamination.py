@@ -129,6 +129,7 @@ def test_released_trials_written_as_dialogues_are_found(some_released: Path) -> 
     assert len(in_dialogues(dialogues(digits), tests)) > 0.95 * len(some)
 
 
+@pytest.mark.long
 def test_ewok_items_among_dialogues_are_found(tmp_path: Path) -> None:
     path = tmp_path / "items.parquet"
     assert run(f"items build builtin --versions 0-0 --filter object2 --out {path}") == 0

@@ -119,6 +119,7 @@ def test_the_same_settings_give_the_same_bytes_and_another_seed_others(
 @pytest.mark.parametrize(
     "settings", [{"packing": False}, {"per_pass": 2}, {"gradient_checkpointing": True}], ids=min
 )
+@pytest.mark.long
 def test_what_saves_time_or_memory_moves_no_loss(
     folder: Path, tuned: Path, settings: dict[str, object]
 ) -> None:
@@ -316,6 +317,7 @@ def test_contamination_that_is_allowed_is_in_the_card(folder: Path, tests: Path)
     assert read_table(tests, Trials)["tuple_id"].iloc[0] in card
 
 
+@pytest.mark.long
 def test_a_second_run_is_kept_out_of_the_first_ones_checkpoints(folder: Path, monkeypatch) -> None:
     check, statuses = tuning.check_pass, []
     words = (

@@ -82,6 +82,7 @@ def logits(folder: Path) -> Any:
 
 @needs_llama_cpp
 @pytest.mark.parametrize("architecture", files.MODELS)
+@pytest.mark.long
 def test_tokens_and_log_probabilities_are_those_of_llama_cpp(
     architecture: str, write: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -180,6 +181,7 @@ REPORTS: dict[str, dict[str, Any]] = {
 
 @needs_llama_cpp
 @pytest.mark.parametrize("report", REPORTS)
+@pytest.mark.long
 def test_what_was_dropped_is_read_as_llama_cpp_reads_it(
     report: str, write: Write, caplog: pytest.LogCaptureFixture
 ) -> None:

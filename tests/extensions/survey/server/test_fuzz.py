@@ -1,5 +1,6 @@
 """Whatever is sent, the server neither breaks nor stores what it should not."""
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -35,6 +36,7 @@ QUICK = settings(
     name=st.sampled_from(NAMES),
     body=JSON | st.dictionaries(st.sampled_from(KEYS), JSON, max_size=4),
 )
+@pytest.mark.long
 def test_no_body_breaks_the_server(lab, name, body):
     import json
 

@@ -306,6 +306,7 @@ def step_by_step(folder, prompt, options):
         ("mistral", "byte_level"),
     ],
 )
+@pytest.mark.long
 def test_constrained_answers_equal_constrained_decoding_step_by_step(
     tiny_checkpoint, architecture, kind, options
 ):

@@ -80,6 +80,7 @@ def test_responses_to_trials_that_were_made_again_are_found_by_their_trials(
     assert set(read_table(out, Summaries)["condition"]) == {*SETS}
 
 
+@pytest.mark.long
 def test_a_set_is_called_what_one_says(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "summaries.parquet"
     trials = f"mine={folder}/test.parquet"

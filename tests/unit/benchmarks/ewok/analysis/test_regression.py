@@ -167,6 +167,7 @@ def test_answers_that_say_nothing_of_coefficients_are_refused(accuracy):
 
 
 @needs_r
+@pytest.mark.long
 def test_known_coefficients_come_back_within_their_standard_errors():
     table, details = regression.fit_mixed_model(
         build_design(*study(n_templates=120, n_versions=2, n_models=8)), structure="intercepts"
@@ -203,6 +204,7 @@ def test_the_fast_way_finds_what_the_papers_call_finds(structure):
 
 
 @needs_r
+@pytest.mark.long
 def test_where_models_differ_in_a_slope_its_error_and_degrees_of_freedom_say_so():
     design = build_design(*sloped())
     slope, fixed = (
@@ -314,6 +316,7 @@ def test_models_that_do_not_differ_make_a_singular_fit_as_in_lme4(structure):
 
 
 @pytest.mark.parametrize(("n_models", "are_starred"), [(1, True), (2, False), (4, True)])
+@pytest.mark.long
 def test_two_models_get_no_stars(n_models, are_starred):
     """9% were false at 5%, and 4% at 1%; in the CSV files of other fits they stayed."""
     design = build_design(*study(n_templates=60, n_versions=2, n_models=n_models))

@@ -137,6 +137,7 @@ def impersonal(*texts: str) -> tuple[str, ...]:
     )
 
 
+@pytest.mark.long
 def test_the_check_finds_neither_errors_nor_warnings():
     checked = read_materials(FOLDER, RIGHT)
     assert min(check_all(checked, len(VERSIONS))) > 0
@@ -153,6 +154,7 @@ def test_earlier_editions_and_their_items_stay_as_they_are(edition, tmp_path):
     assert items == EARLIER[edition]
 
 
+@pytest.mark.long
 def test_no_design_feature_stands_for_a_domain(templates):
     _, strength = cross_design(templates)
     assert max(strength.values()) < 0.15, strength
@@ -274,6 +276,7 @@ def test_every_file_carries_our_canary():
         )
 
 
+@pytest.mark.long
 def test_compat_mode_makes_the_same_items_of_our_materials(build, items):
     """They lean on none of the original's quirks, so the two modes may be compared on them."""
     columns = ["item_id", *TEXTS]

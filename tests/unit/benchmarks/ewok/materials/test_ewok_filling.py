@@ -463,6 +463,7 @@ def test_items_of_ones_own_materials_are_exported_in_the_originals_format(garden
     assert row.endswith(',direct,template-garden_work,0,"agent1,object1"')
 
 
+@pytest.mark.long
 def test_a_share_has_as_many_of_each_domain_and_pair_and_is_the_same_in_every_version(
     repository, tmp_path
 ):

@@ -304,6 +304,7 @@ def test_every_number_says_that_its_items_are_not_in_english(item_table, tmp_pat
 
 
 @pytest.mark.parametrize("name", ["builtin-es", "builtin-zh"])
+@pytest.mark.long
 def test_each_language_asks_ten_pairs_a_domain_that_english_has_four_times_and_checks_clean(name):
     materials = read_materials(EDITIONS[name], RIGHT)
     assert check_all(materials, 4)[0] == TEMPLATES[name]

@@ -377,6 +377,7 @@ def test_summaries_of_earlier_releases_have_no_empty_column_of_pairs_of_concepts
         assert any("pair of concepts" in note for note in sheet.notes) == is_shown
 
 
+@pytest.mark.long
 def test_a_page_of_a_smoke_test_has_no_mean_over_pairs_of_concepts(small_study, tmp_path):
     """Its first lines say that it is no estimate, and a folded table printed one."""
     overall = small_study.summaries.query("grouping == 'overall' and condition == 'all'")

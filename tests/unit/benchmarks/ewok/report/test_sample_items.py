@@ -85,6 +85,7 @@ def test_materials_of_others_are_shown_by_their_tags_alone(tmp_path, canary):
 
 
 @pytest.mark.parametrize(("canary", "says"), [(OWN, False), (OFFICIAL, True)])
+@pytest.mark.long
 def test_a_page_says_that_it_has_no_item_text_only_if_no_table_has(
     tmp_path, small_study, canary, says
 ):

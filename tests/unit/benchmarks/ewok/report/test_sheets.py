@@ -42,6 +42,7 @@ def material(small_study) -> Material:
         (2, "Nothing differs.", True),
     ],
 )
+@pytest.mark.long
 def test_a_long_table_and_one_with_a_sentence_are_folded(material, n_rows, finding, is_folded):
     shown = build_part(EWOK, material)
     table = table_of(n_rows, finding=finding).printed_as("mine")

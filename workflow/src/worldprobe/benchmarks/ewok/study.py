@@ -10,7 +10,13 @@ from typing import Any
 
 from worldprobe.archives import Archive
 from worldprobe.benchmark import Registry, Study
-from worldprobe.benchmarks.ewok.materials.language import ENGLISH, FILE, Language, read_language
+from worldprobe.benchmarks.ewok.materials.language import (
+    ENGLISH,
+    FILE,
+    PAPER,
+    Language,
+    read_language,
+)
 from worldprobe.benchmarks.ewok.vocabulary import PASSWORD_HINT, PASSWORD_VARIABLE, is_prompted
 from worldprobe.errors import UserError
 from worldprobe.models.registry import BASELINES, RELATEDNESS
@@ -112,7 +118,7 @@ def _language(study: Study) -> Language:
 
 def prompt_set(study: Study, name: str) -> str:
     """The prompts that a study asks by a name, as ``prompts_in`` its materials' language."""
-    return prompts_in(_language(study), name)
+    return prompts_in(_language(study), name) if name == PAPER else name
 
 
 def prompts_in(language: Language, name: str) -> str:
