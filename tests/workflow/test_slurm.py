@@ -169,7 +169,7 @@ class Study:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=900,
+            timeout=1800,
         )
 
     @contextlib.contextmanager
